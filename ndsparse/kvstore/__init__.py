@@ -1,0 +1,5 @@
+"""Key-value stores."""
+
+from ndsparse._root_alias import guard
+
+guard(__name__)
