@@ -96,12 +96,12 @@ class Config:
 
     @property
     def kernel_cache_dir(self) -> Path | None:
-        """Folder of compiled kernels; None keeps none.  Set it before the first kernel runs."""
+        """Folder of compiled kernels; None (or "") keeps none.  Set it before the first kernel runs."""
         return self._kernel_cache_dir
 
     @kernel_cache_dir.setter
     def kernel_cache_dir(self, value: str | Path | None) -> None:
-        self._kernel_cache_dir = None if value is None else Path(value)
+        self._kernel_cache_dir = Path(value) if value else None
 
     @property
     def deterministic(self) -> bool:

@@ -25,13 +25,14 @@ class Context:
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
-            device_type, device_id = device_type.device_type, device_type.device_id
+            device_id = device_type.device_id
+            device_type = device_type.device_type
         if device_type == "gpu":
             raise NDSparseError("gpu: ndsparse runs on CPUs only; use cpu()")
         if device_type not in self.devstr2type:
             raise ArgumentError(f"device_type: expected 'cpu', got {device_type!r}")
-        self.device_type = device_type
-        self.device_id = int(device_id)
+        self.device_type: str = device_type
+        self.device_id: int = int(device_id)
         self._tokens: list[Token[Context]] = []
 
     @property

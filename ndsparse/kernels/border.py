@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 
 AnyArray = NDArray[Any]
 
-_COMPUTE = {
+_COMPUTE: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.float16): np.dtype(np.float32),
     np.dtype(np.float32): np.dtype(np.float32),
     np.dtype(np.float64): np.dtype(np.float64),
 }
-_INT64 = np.dtype(np.int64)
-_INT32 = np.dtype(np.int32)
-_MOVE = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+_INT64: np.dtype[Any] = np.dtype(np.int64)
+_INT32: np.dtype[Any] = np.dtype(np.int32)
+_MOVE: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64),
+}
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
