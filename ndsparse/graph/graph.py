@@ -1,0 +1,118 @@
+"""A graph: output entries, the nodes they need in order, and what passes found out about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ndsparse.graph.node import Entry, Node
+
+
+class Graph:
+    """An immutable graph.
+
+    Parameters
+    ----------
+    outputs : sequence of Entry
+    attributes : mapping, optional
+        Name to a list with one value for each entry (``shape``, ``dtype``, ``stype``) or for each
+        node (``decision``), in the order of ``entries`` or ``nodes``.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        In topological order: depth first, inputs before users, as MXNet orders them.
+    entries : tuple of Entry
+        All outputs of all nodes.
+    """
+
+    __slots__ = ("_entry_ids", "_node_ids", "attributes", "entries", "nodes", "outputs")
+
+    def __init__(self, outputs: Sequence[Entry], attributes: Mapping[str, Any] | None = None) -> None:
+        self.outputs = tuple(outputs)
+        self.nodes = tuple(topological([e.node for e in self.outputs]))
+        self.entries = tuple(Entry(n, i) for n in self.nodes for i in range(n.num_outputs))
+        self.attributes: Mapping[str, Any] = MappingProxyType(dict(attributes or {}))
+        self._node_ids = {id(n): i for i, n in enumerate(self.nodes)}
+        self._entry_ids: dict[int, int] = {}
+        position = 0
+        for node in self.nodes:
+            self._entry_ids[id(node)] = position
+            position += node.num_outputs
+
+    def with_attributes(self, **attributes: Any) -> Graph:
+        """Return the same graph with further attributes."""
+        graph = object.__new__(Graph)
+        for name in ("outputs", "nodes", "entries", "_node_ids", "_entry_ids"):
+            setattr(graph, name, getattr(self, name))
+        graph.attributes = MappingProxyType({**self.attributes, **attributes})
+        return graph
+
+    def node_id(self, node: Node) -> int:
+        """Return the position of a node in ``nodes``."""
+        return self._node_ids[id(node)]
+
+    def entry_id(self, entry: Entry) -> int:
+        """Return the position of an entry in ``entries``."""
+        return self._entry_ids[id(entry.node)] + entry.index
+
+    def __contains__(self, node: Node) -> bool:
+        return id(node) in self._node_ids
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def variables(self) -> list[Node]:
+        """The variables, in order of first use."""
+        return [n for n in self.nodes if n.is_variable]
+
+    def auxiliary(self) -> set[int]:
+        """Return the ids (``id(node)``) of the variables that are auxiliary states."""
+        found = set()
+        for node in self.nodes:
+            if node.op is None or not node.op.aux:
+                continue
+            for name, entry in zip(node.op.inputs_of(node.attrs), node.inputs, strict=False):
+                if name in node.op.aux and entry.node.is_variable:
+                    found.add(id(entry.node))
+        return found
+
+    def consumers(self) -> list[list[int]]:
+        """Return, for each entry, the ids of the nodes that read it (once for each use)."""
+        users: list[list[int]] = [[] for _ in self.entries]
+        for i, node in enumerate(self.nodes):
+            for entry in node.inputs:
+                users[self.entry_id(entry)].append(i)
+        return users
+
+
+def topological(roots: Sequence[Node]) -> list[Node]:
+    """Return the nodes that ``roots`` need, inputs first; no recursion, so depth is no limit."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    for root in roots:
+        stack: list[tuple[Node, Iterator[Node]]] = []
+        if id(root) not in seen:
+            seen.add(id(root))
+            stack.append((root, _needs(root)))
+        while stack:
+            node, rest = stack[-1]
+            for needed in rest:
+                if id(needed) not in seen:
+                    seen.add(id(needed))
+                    stack.append((needed, _needs(needed)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order
+
+
+def _needs(node: Node) -> Iterator[Node]:
+    yield from (e.node for e in node.inputs)
+    yield from node.after

@@ -1,0 +1,43 @@
+"""``nd``: arrays and the functions on them.
+
+Operators of the registry are functions of this module (``nd.dot``), found when first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ndsparse.ndarray import _internal, contrib, sparse
+from ndsparse.ndarray.base_sparse import BaseSparseNDArray
+from ndsparse.ndarray.creation import (
+    arange,
+    array,
+    empty,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    linspace,
+    ones,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    waitall,
+    zeros,
+)
+from ndsparse.ndarray.csr import CSRNDArray
+from ndsparse.ndarray.methods import install
+from ndsparse.ndarray.namespace import operator_function
+from ndsparse.ndarray.ndarray import NDArray
+from ndsparse.ndarray.row_sparse import RowSparseNDArray
+
+__all__ = [
+    "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "_internal", "arange", "array",
+    "contrib", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "ones", "sparse",
+    "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros",
+]  # fmt: skip
+
+install(NDArray)
+
+
+def __getattr__(name: str) -> Any:
+    return operator_function(name, __name__)

@@ -1,0 +1,165 @@
+"""Imperative calls: from NDArrays to a runner and back.
+
+An operator remembers, for each combination of storage types, shapes, dtypes and attributes that it
+met, the function that runs it and the outputs it needs, so that a repeated call is one dictionary
+look-up, the allocation of its outputs and the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ndsparse.errors import ArgumentTypeError, DTypeError, ShapeError
+from ndsparse.ops import dispatch, registry
+from ndsparse.ops.attrs import hashable
+from ndsparse.ops.registry import OpContext, Operator
+from ndsparse.storage import Chunk, DefaultChunk, storage_class
+
+if TYPE_CHECKING:
+    from ndsparse.ndarray.ndarray import NDArray
+
+MEMO_LIMIT = 4096
+"""Combinations an operator remembers before it starts anew."""
+
+Recorder = Callable[[Operator, "dict[str, Any]", "list[NDArray]", "list[NDArray]"], None]
+
+
+class Hooks:
+    """What may watch or alter imperative calls."""
+
+    recorder: Recorder | None = None
+    """Told of every call after it ran: (operator, attributes, inputs, outputs).  Autograd sets it."""
+
+    context: Callable[[], OpContext] = OpContext
+    """Makes the context of operators that ask for one (training mode, random numbers)."""
+
+
+hooks = Hooks()
+
+
+class Prepared(NamedTuple):
+    """A call that was met before."""
+
+    run: dispatch.Runner
+    outputs: tuple[tuple[type[Chunk], tuple[int, ...], np.dtype[Any]], ...]
+    attrs: dict[str, Any]
+    wants_context: bool
+
+
+def invoke(op: Operator, inputs: Sequence[Any], given: dict[str, Any], out: Any = None) -> Any:
+    """Run ``op`` on arrays.
+
+    Parameters
+    ----------
+    op : Operator
+    inputs : sequence of NDArray
+    given : dict
+        Attributes.
+    out : NDArray or list of NDArray, optional
+        Where results go; their storage types are kept.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+    """
+    chunks = [x._chunk for x in inputs]
+    outs = None if out is None else (list(out) if isinstance(out, (list, tuple)) else [out])
+    wanted = None if outs is None else outs[0]._chunk.stype
+    try:
+        key = (
+            tuple([(c.stype, c.shape, c.dtype) for c in chunks]),
+            tuple(given.items()),
+            wanted,
+        )
+        prepared = op.dispatch_memo.get(key)
+    except TypeError:  # a list among the attributes
+        given = {k: hashable(v) for k, v in given.items()}
+        return invoke(op, inputs, given, out)
+    if prepared is None:
+        prepared = _prepare(op, chunks, given, wanted)
+        if op.make_state is None:
+            if len(op.dispatch_memo) >= MEMO_LIMIT:
+                op.dispatch_memo.clear()
+            op.dispatch_memo[key] = prepared
+    ctx = _PLAIN if not prepared.wants_context else _context(len(prepared.outputs))
+    if outs is None:
+        results: list[Chunk] = [kind(shape, dtype) for kind, shape, dtype in prepared.outputs]
+        prepared.run(chunks, results, ctx)
+        arrays = [_wrap(c) for c in results]
+    else:
+        _check_outputs(op, outs, prepared)
+        prepared.run(chunks, [o._chunk for o in outs], ctx)
+        arrays = outs
+    if hooks.recorder is not None:
+        hooks.recorder(op, prepared.attrs, list(inputs), arrays)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+_PLAIN = OpContext(req=("write",) * 8)
+
+
+def _context(count: int) -> OpContext:
+    ctx = hooks.context()
+    ctx.req = ("write",) * count
+    return ctx
+
+
+def _prepare(op: Operator, chunks: Sequence[Chunk], given: dict[str, Any], wanted: str | None) -> Prepared:
+    attrs = op.normalize(given)
+    names = op.inputs_of(attrs)
+    if not op.variadic and len(chunks) != len(names):
+        raise ArgumentTypeError(
+            f"{op.name}: expected {len(names)} arrays ({', '.join(names)}), got {len(chunks)}"
+        )
+    decision = dispatch.decide(op, [c.stype for c in chunks], attrs, wanted)
+    count = op.num_outputs(attrs)
+    _, shapes = op.infer_shape([c.shape for c in chunks], [None] * count, attrs)
+    _, dtypes = op.infer_dtype([c.dtype for c in chunks], [None] * count, attrs)
+    outputs = []
+    for stype, shape, dtype in zip(decision.stypes, shapes, dtypes, strict=True):
+        if shape is None or -1 in shape:
+            raise ShapeError(f"{op.name}: the shape of the output cannot be inferred")
+        kind = storage_class(stype)
+        kind.check_shape(shape)
+        outputs.append((kind, shape, np.dtype(np.float32) if dtype is None else dtype))
+    state = None if op.make_state is None else op.make_state(attrs)
+    wants = registry.takes(op.body, "ctx")
+    return Prepared(dispatch.runner(op, decision, attrs, state), tuple(outputs), attrs, wants)
+
+
+def _check_outputs(op: Operator, outs: Sequence[Any], prepared: Prepared) -> None:
+    if len(outs) > len(prepared.outputs):
+        raise ArgumentTypeError(f"{op.name}: out has {len(outs)} arrays, there are {len(prepared.outputs)} outputs")
+    for given, (_, shape, dtype) in zip(outs, prepared.outputs, strict=False):
+        if given.shape != shape:
+            raise ShapeError(f"{op.name}: out has shape {given.shape}, the result has {shape}")
+        if given._chunk.dtype != dtype and not np.can_cast(dtype, given._chunk.dtype, "same_kind"):
+            raise DTypeError(f"{op.name}: out has dtype {given._chunk.dtype}, the result has {dtype}")
+
+
+_wrap_of: dict[str, type[Any]] = {}
+
+
+def register_class(cls: type[Any], storage: type[Chunk]) -> None:
+    """Say which NDArray class shows arrays of a storage type."""
+    _wrap_of[storage.stype] = cls
+
+
+def _wrap(chunk: Chunk) -> Any:
+    cls = _wrap_of[chunk.stype]
+    array = cls.__new__(cls)
+    array._chunk = chunk
+    array._grad_info = None
+    array._ctx = None
+    return array
+
+
+wrap = _wrap
+
+
+def dense(array: Any) -> Any:
+    """Return a dense NDArray on the memory of a numpy array."""
+    return _wrap(DefaultChunk.of(array))

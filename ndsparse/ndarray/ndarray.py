@@ -1,0 +1,441 @@
+"""NDArray: what a user holds.  This file is the dense array and what all storage types share.
+
+``NDArray`` is the base; :class:`ndsparse.ndarray.sparse.BaseSparseNDArray` and its subclasses
+``RowSparseNDArray`` and ``CSRNDArray`` show the sparse storage types.  An array is a thin handle on
+a :class:`ndsparse.storage.Chunk`; everything that computes goes through
+:func:`ndsparse.ndarray.invoke.invoke`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ndsparse.context import Context, cpu, current_context
+from ndsparse.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IndexOutOfBounds,
+    ShapeError,
+    StorageTypeError,
+)
+from ndsparse.ndarray import arithmetic
+from ndsparse.ndarray.invoke import dense, invoke, register_class, wrap
+from ndsparse.ops import registry
+from ndsparse.ops.registry import Operator
+from ndsparse.storage import Chunk, DefaultChunk, as_dtype, as_shape, cast, converted, storage_class
+
+
+class NDArray:
+    """A dense array (``stype`` "default"), and the base of all arrays.
+
+    Made by :func:`ndsparse.nd.array`, :func:`ndsparse.nd.zeros` and others, not by its constructor.
+    """
+
+    __slots__ = ("__weakref__", "_chunk", "_ctx", "_grad_info")
+
+    __array_priority__ = 1000.0
+    __array_ufunc__ = None  # numpy's operators give way to ours
+
+    _chunk: Chunk
+    _grad_info: Any
+    _ctx: Context | None
+
+    def __init__(self, source: NDArray) -> None:
+        if not isinstance(source, NDArray):
+            raise ArgumentTypeError(f"NDArray: use nd.array(...) to make one, got {type(source).__name__}")
+        self._chunk, self._ctx, self._grad_info = source._chunk, source._ctx, None
+
+    @staticmethod
+    def __ndsparse_apply__(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = kwargs.pop("out", None)
+        kwargs.pop("name", None)
+        ctx = kwargs.pop("ctx", None) if "ctx" not in op.attributes else None
+        inputs, given = op.bind(args, kwargs)
+        present = [_as_input(op, x) for x in inputs if x is not None]
+        result = invoke(op, present, given, out)
+        if ctx is not None:
+            for array in result if isinstance(result, list) else [result]:
+                array._ctx = Context(ctx)
+        return result
+
+    # -- facts ----------------------------------------------------------------------------------
+
+    @property
+    def stype(self) -> str:
+        """Storage type: ``default``, ``row_sparse`` or ``csr``."""
+        return self._chunk.stype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape."""
+        return self._chunk.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._chunk.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements, stored or not."""
+        return math.prod(self._chunk.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The numpy type of the elements, as a type object (``numpy.float32``), as in MXNet."""
+        return self._chunk.dtype.type
+
+    @property
+    def context(self) -> Context:
+        """The device."""
+        return self._ctx or cpu()
+
+    @property
+    def ctx(self) -> Context:
+        """The device (short name)."""
+        return self.context
+
+    @property
+    def writable(self) -> bool:
+        """Whether the array can be written."""
+        return bool(self._chunk.data.flags.writeable)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is stored."""
+        return self._chunk.nbytes
+
+    @property
+    def T(self) -> NDArray:
+        """The transposed array, computed (arrays of one dimension are returned as a copy)."""
+        result: NDArray = registry.get("transpose")(self)
+        return result
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(n) for n in self.shape)
+        return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self.asscalar())
+        if self.size == 0:
+            return False
+        raise ArgumentError("the truth value of an array with more than one element is ambiguous")
+
+    def __float__(self) -> float:
+        return float(self._one_element("float()"))
+
+    def __int__(self) -> int:
+        return int(self._one_element("int()"))
+
+    def __index__(self) -> int:
+        value = self._one_element("an index")
+        if not isinstance(value, (int, np.integer)):
+            raise ArgumentTypeError("only arrays of whole numbers can be an index")
+        return int(value)
+
+    def _one_element(self, what: str) -> Any:
+        if self.size != 1:
+            raise ArgumentTypeError(f"{what}: only arrays with one element convert, this has shape {self.shape}")
+        return self.asscalar()
+
+    def __iter__(self) -> Iterator[NDArray]:
+        for i in range(len(self)):
+            yield self[i]
+
+    # -- out to numpy and others --------------------------------------------------------------------
+
+    def asnumpy(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return the values as a new dense numpy array, O(size)."""
+        return self._chunk.to_dense()
+
+    def asscalar(self) -> Any:
+        """Return the only element as a numpy scalar; ValueError unless there is exactly one."""
+        if self.size != 1:
+            raise ArgumentError(f"asscalar: the array has {self.size} elements, shape {self.shape}")
+        return self.asnumpy().reshape(())[()]
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+        return self.asscalar().item()
+
+    def tolist(self) -> Any:
+        """Return the values as nested lists."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, np.dtype[Any]]:
+        if copy is False:
+            if dtype is not None and np.dtype(dtype) != self._chunk.dtype:
+                raise ArgumentError(f"asarray: {self._chunk.dtype} cannot become {dtype} without a copy")
+            return self._export()
+        array = self.asnumpy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def _export(self) -> np.ndarray[Any, np.dtype[Any]]:
+        data = self._chunk.data
+        self._chunk.pin()
+        return data
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._export().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        chunk = self._chunk
+        aux = [chunk.aux(i) for i in range(len(chunk.aux_names))]
+        return (_rebuild, (chunk.stype, chunk.shape, chunk.dtype.str, np.ascontiguousarray(chunk.data), aux))
+
+    # -- copies and conversions -----------------------------------------------------------------------
+
+    def copy(self) -> Any:
+        """Return a copy, of the same storage type."""
+        return wrap(self._chunk.copy())
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.copy()
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Return the array with another dtype; itself if nothing changes and ``copy`` is False."""
+        wanted = as_dtype(dtype)
+        if wanted == self._chunk.dtype and not copy:
+            return self
+        return registry.get("Cast")(self, dtype=wanted.name)
+
+    def tostype(self, stype: str) -> Any:
+        """Return the array in another storage type (a copy if it is the same).
+
+        Cost: O(nnz + rows); O(size) only where one end is dense.
+        """
+        return registry.get("cast_storage")(self, stype=stype)
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array (converting storage type and dtype) or onto a context.
+
+        Returns
+        -------
+        NDArray or False
+            ``other``, or a new array for a context; False where both are the same array.
+        """
+        if isinstance(other, Context):
+            result = self.copy()
+            result._ctx = other
+            return result
+        if not isinstance(other, NDArray):
+            raise ArgumentTypeError(f"copyto: expected an NDArray or a Context, got {type(other).__name__}")
+        if other._chunk is self._chunk:
+            warnings.warn("copyto: source and destination are the same array", RuntimeWarning, stacklevel=2)
+            return False
+        if other.shape != self.shape:
+            raise ShapeError(f"copyto: the shapes differ: {self.shape} and {other.shape}")
+        cast(self._chunk, other._chunk)
+        return other
+
+    def as_in_context(self, context: Context) -> Any:
+        """Return the array on a context: itself if it is there already."""
+        return self if context == self.context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def detach(self) -> Any:
+        """Return an array on the same memory that autograd does not follow."""
+        result = wrap(self._chunk)
+        result._ctx = self._ctx
+        return result
+
+    def wait_to_read(self) -> None:
+        """Do nothing: calls return when the result is there."""
+
+    wait_to_write = wait_to_read
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise FormatCheckError where the stored arrays break the storage type's rules."""
+        self._chunk.check_format(full_check)
+
+    # -- indexing ---------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """Basic keys (ints, slices, None, ...) give a view on the same memory, others a copy."""
+        data = self._chunk.data
+        try:
+            found = data[_numpy_key(key)]
+        except IndexError as error:
+            raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}: {error}") from None
+        if found.ndim == 0:
+            index = _numpy_key(key)
+            found = data[(*index, None) if isinstance(index, tuple) else (index, None)]
+        view = dense(found)
+        view._ctx = self._ctx
+        return view
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, NDArray):
+            value = value.asnumpy() if value.stype != "default" else value._chunk.data
+        try:
+            data = self._chunk.data
+            if isinstance(key, slice) and key == slice(None) and np.shape(value) == (1,) and self.size == 1:
+                value = np.reshape(value, self.shape)
+            data[_numpy_key(key)] = value
+        except IndexError as error:
+            raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}: {error}") from None
+        except ValueError as error:
+            raise ShapeError(f"setting {key!r} of an array of shape {self.shape}: {error}") from None
+
+    def _at(self, index: int) -> Any:
+        """Return row ``index`` (a view)."""
+        return self[checked_row(index, self.shape[0])]
+
+    def _slice(self, start: int, stop: int) -> Any:
+        """Return the rows ``start:stop`` (a view)."""
+        return self[start:stop]
+
+    def _sync_copyfrom(self, source: Any) -> None:
+        """Copy from a numpy array of the same shape."""
+        array = np.asarray(source)
+        if array.shape != self.shape:
+            raise ShapeError(f"_sync_copyfrom: the shapes differ: {array.shape} and {self.shape}")
+        self[:] = array
+
+    # -- shape (views) -------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """Return the array in another shape: the same memory where that can be.
+
+        Takes MXNet's special values: 0 copies a dimension, -1 is inferred, -2 copies the rest,
+        -3 merges two, -4 splits one.
+        """
+        from ndsparse.ops.shape_codes import resolve_reshape
+
+        wanted = kwargs.pop("shape", None)
+        reverse = kwargs.pop("reverse", False)
+        if kwargs:
+            raise ArgumentTypeError(f"reshape: unknown arguments {sorted(kwargs)}")
+        if wanted is None:
+            wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
+        target = resolve_reshape(self.shape, tuple(wanted), reverse)
+        if self.stype != "default" or _tracked(self):
+            return registry.get("Reshape")(self, shape=tuple(wanted), reverse=reverse)
+        return dense(self._chunk.data.reshape(target))
+
+    def reshape_like(self, other: NDArray) -> Any:
+        """Return the array in the shape of ``other``."""
+        return self.reshape(other.shape)
+
+    def broadcast_to(self, shape: Any) -> Any:
+        """Return the array repeated to ``shape``."""
+        return registry.get("broadcast_to")(self, shape=as_shape(shape))
+
+    def broadcast_like(self, other: NDArray) -> Any:
+        """Return the array repeated to the shape of ``other``."""
+        return self.broadcast_to(other.shape)
+
+    def zeros_like(self) -> Any:
+        """Return zeros of the same shape, dtype and storage type."""
+        return wrap(self._chunk.fresh())
+
+    # -- arithmetic that Python spells as methods --------------------------------------------------------------
+
+    def __neg__(self) -> Any:
+        return registry.get("negative")(self)
+
+    def __abs__(self) -> Any:
+        return registry.get("abs")(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return registry.get("dot")(self, other)
+
+    # -- autograd ----------------------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Any:
+        """The array that gradients are written to, None before ``attach_grad``."""
+        return None if self._grad_info is None else self._grad_info.array
+
+
+def _tracked(array: NDArray) -> bool:
+    from ndsparse.ndarray.invoke import hooks
+
+    return hooks.recorder is not None
+
+
+def _as_input(op: Operator, value: Any) -> NDArray:
+    if isinstance(value, NDArray):
+        return value
+    if isinstance(value, np.ndarray):
+        return dense(np.ascontiguousarray(value))
+    raise ArgumentTypeError(f"{op.name}: expected NDArray arguments, got {type(value).__name__}: {value!r}")
+
+
+def _numpy_key(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(_numpy_key(k) for k in key)
+    if isinstance(key, NDArray):
+        array = key.asnumpy()
+        return array if array.dtype.kind in "biu" else array.astype(np.int64)
+    if isinstance(key, list):
+        return np.asarray(key, dtype=np.int64) if not key else np.asarray(key)
+    if isinstance(key, (bool, np.bool_)):
+        raise IndexOutOfBounds("a boolean is no index; use an array of booleans")
+    return key
+
+
+def checked_row(index: int, rows: int) -> int:
+    """Return a row index counted from the front; IndexOutOfBounds if there is no such row."""
+    if not -rows <= index < rows:
+        raise IndexOutOfBounds(f"row {index} is out of range for an array of {rows} rows")
+    return index % rows
+
+
+def _rebuild(stype: str, shape: tuple[int, ...], dtype: str, data: Any, aux: Sequence[Any]) -> Any:
+    """Unpickle: make the array from its parts, and check them."""
+    chunk = storage_class(stype)(tuple(shape), dtype)
+    chunk.adopt(data, *aux)
+    chunk.check_format(full_check=True)
+    return wrap(chunk)
+
+
+def coerce_operand(self: NDArray, other: Any) -> Any:
+    """Return ``other`` as something arithmetic accepts, or NotImplemented."""
+    if isinstance(other, NDArray) or arithmetic.is_number(other):
+        return other
+    if isinstance(other, np.ndarray):
+        return dense(np.ascontiguousarray(other))
+    return NotImplemented
+
+
+def convert(array: NDArray, stype: str) -> Any:
+    """Return ``array`` in a storage type, the array itself if it has it already."""
+    return array if array.stype == stype else wrap(converted(array._chunk, stype))
+
+
+def require(array: Any, name: str, stype: str | None = None) -> NDArray:
+    """Return ``array`` if it is an NDArray (of ``stype``), else raise."""
+    if not isinstance(array, NDArray):
+        raise ArgumentTypeError(f"{name}: expected an NDArray, got {type(array).__name__}")
+    if stype is not None and array.stype != stype:
+        raise StorageTypeError(f"{name}: expected storage type {stype!r}, got {array.stype!r}")
+    return array
+
+
+def context_or_current(ctx: Any) -> Context:
+    """Return ``ctx`` as a context, the current one for None."""
+    return current_context() if ctx is None else Context(ctx)
+
+
+arithmetic.install(NDArray, coerce_operand)
+arithmetic.install_in_place(NDArray, coerce_operand)
+register_class(NDArray, DefaultChunk)
