@@ -11,12 +11,15 @@ from ndsparse.errors import NDSparseError
 from ndsparse.ops import catalogue as _catalogue  # noqa: F401  (registers the operators)
 from ndsparse import ndarray  # noqa: E402  (after the operators)
 from ndsparse import ndarray as nd
+from ndsparse import symbol
+from ndsparse import symbol as sym
+from ndsparse.executor.scope import AttrScope
 
 __version__ = "0.1.0.dev0"
 
 MXNetError = NDSparseError
 
 __all__ = [
-    "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned", "current_context",
-    "errors", "gpu", "nd", "ndarray", "num_gpus",
+    "AttrScope", "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned", "current_context",
+    "errors", "gpu", "nd", "ndarray", "num_gpus", "sym", "symbol",
 ]  # fmt: skip

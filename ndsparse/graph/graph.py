@@ -57,6 +57,15 @@ class Graph:
         """Return the position of an entry in ``entries``."""
         return self._entry_ids[id(entry.node)] + entry.index
 
+    def entry_id_of(self, node: Node) -> int:
+        """Return the position of the first output of a node."""
+        return self._entry_ids[id(node)]
+
+    def output_ids(self, node: Node) -> range:
+        """Return the positions of all outputs of a node."""
+        first = self._entry_ids[id(node)]
+        return range(first, first + node.num_outputs)
+
     def __contains__(self, node: Node) -> bool:
         return id(node) in self._node_ids
 

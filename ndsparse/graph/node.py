@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ndsparse.errors import GraphError
 from ndsparse.ops.registry import Operator
@@ -18,11 +18,14 @@ from ndsparse.ops.registry import Operator
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-class Entry(NamedTuple):
-    """Output ``index`` of ``node``."""
+class Entry:
+    """Output ``index`` of ``node``.  Entries are equal if they are the same output of the same node."""
 
-    node: Node
-    index: int = 0
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int = 0) -> None:
+        self.node = node
+        self.index = index
 
     @staticmethod
     def __ndsparse_apply__(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -43,13 +46,10 @@ class Entry(NamedTuple):
         return f"{node.name}_output" if count == 1 else f"{node.name}_output{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Entry) and self[0] is other[0] and self[1] == other[1]
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+        return isinstance(other, Entry) and self.node is other.node and self.index == other.index
 
     def __hash__(self) -> int:
-        return hash((id(self[0]), self[1]))
+        return hash((id(self.node), self.index))
 
     def __repr__(self) -> str:
         return f"<entry {self.name}>"

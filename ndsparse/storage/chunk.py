@@ -239,6 +239,10 @@ class Chunk:
             setattr(self, name, theirs)
             setattr(other, name, mine)
 
+    def release(self) -> None:
+        """Forget the content and free the memory."""
+        self.__init__(self.shape, self.dtype, self.aux_types)  # type: ignore[misc]
+
     def copy_from(self, other: Chunk) -> None:
         """Copy the content of ``other`` (same storage type and shape), converting the dtype."""
         if self is other:

@@ -1,0 +1,309 @@
+"""Executor: a graph bound to arrays.
+
+::
+
+    symbol --gradient--> one graph of outputs and gradients
+           --infer_shape, infer_type, infer_storage_type--> what each entry is, how each node runs
+           --plan_memory--> where each dense entry lies
+           --> a flat list of steps (runner, input chunks, output chunks), in two parts:
+               forward: what the outputs need;  backward: the rest
+
+A run walks the list.  Each entry has one chunk for the life of the executor, so sparse results
+reuse the capacity that the last step left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ndsparse.context import Context
+from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type, plan_memory
+from ndsparse.executor.passes.gradient import gradient
+from ndsparse.executor.passes.infer_shape import require_known
+from ndsparse.executor.passes.plan_memory import RELEASED
+from ndsparse.executor.passes.verify import verify
+from ndsparse.executor.symbol import Symbol
+from ndsparse.graph import Entry, Graph, variable
+from ndsparse.graph.graph import topological
+from ndsparse.ndarray.invoke import hooks, wrap
+from ndsparse.ndarray.ndarray import NDArray
+from ndsparse.ops import dispatch
+from ndsparse.ops.registry import ADD, NULL, WRITE, OpContext
+from ndsparse.storage import Chunk, DefaultChunk, cast, storage_class
+
+HEAD_PREFIX = "_head_gradient_"
+
+
+class Step(NamedTuple):
+    """One node, ready to run; ``release`` are chunks that nobody reads afterwards."""
+
+    run: dispatch.Runner
+    inputs: tuple[Chunk, ...]
+    outputs: tuple[Chunk, ...]
+    ctx: OpContext
+    release: tuple[Chunk, ...]
+    name: str
+
+
+class Settle(NamedTuple):
+    """Brings a computed gradient into the user's array."""
+
+    target: Chunk
+    source: Chunk
+    req: str
+
+
+class Executor:
+    """A bound symbol.  Made by :meth:`Symbol.bind` and :meth:`Symbol.simple_bind`.
+
+    Attributes
+    ----------
+    arg_arrays, grad_arrays, aux_arrays, outputs : list of NDArray
+        In the order of ``list_arguments``, ``list_auxiliary_states`` and ``list_outputs``;
+        gradients that are not wanted are None.
+    arg_dict, grad_dict, aux_dict, output_dict : dict
+        The same by name.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        args: Sequence[NDArray],
+        grads: Sequence[NDArray | None],
+        reqs: Sequence[str],
+        aux: Sequence[NDArray],
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self.arg_arrays = list(args)
+        self.grad_arrays = list(grads)
+        self.aux_arrays = list(aux)
+        self._reqs = list(reqs)
+        names = symbol.list_arguments()
+        self.arg_dict = dict(zip(names, self.arg_arrays, strict=True))
+        self.grad_dict = dict(zip(names, self.grad_arrays, strict=True))
+        self.aux_dict = dict(zip(symbol.list_auxiliary_states(), self.aux_arrays, strict=True))
+        self._monitor: Any = None
+        self._heads_ready = False
+        self._build()
+
+    # -- building -----------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        arrays = self.arg_dict | self.aux_dict
+        forward = _inferred(Graph(self._symbol.entries), arrays)
+        wrt = [n for n, r, g in zip(self.arg_dict, self._reqs, self.grad_arrays, strict=True) if r != NULL and g is not None]
+        heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(self._symbol.entries))]
+        nodes = {n.name: Entry(n) for n in forward.variables}
+        grads = gradient(self._symbol.entries, heads, [nodes[n] for n in wrt]) if wrt else []
+        self._heads = [_new_chunk(forward, e) for e in self._symbol.entries]
+        given = dict(arrays)
+        given |= {f"{HEAD_PREFIX}{i}": wrap(c) for i, c in enumerate(self._heads)}
+        graph = _inferred(Graph([*self._symbol.entries, *grads]), given)
+        graph = verify(plan_memory(graph, set(graph.outputs)), "plan_memory")
+        self._graph = graph
+        self._chunks = self._allocate(graph, given)
+        self.outputs = [wrap(self._chunks[graph.entry_id(e)]) for e in self._symbol.entries]
+        self._settles = self._place_gradients(graph, wrt, grads)
+        self._forward, self._backward = self._steps(graph, {g for g in grads})
+
+    def _allocate(self, graph: Graph, given: Mapping[str, NDArray]) -> list[Chunk]:
+        pool = [np.empty(size, np.uint8) for size in graph.attributes["pool"]]
+        chunks: list[Chunk] = []
+        for i, entry in enumerate(graph.entries):
+            if entry.node.op is None:
+                chunks.append(given[entry.node.name]._chunk)
+                continue
+            chunk = _new_chunk(graph, entry)
+            place = graph.attributes["storage_id"][i]
+            if place >= 0:
+                size = int(np.prod(chunk.shape, dtype=np.int64)) * chunk.dtype.itemsize
+                chunk.adopt(pool[place][:size].view(chunk.dtype).reshape(chunk.shape))
+            chunks.append(chunk)
+        return chunks
+
+    def _place_gradients(self, graph: Graph, wrt: Sequence[str], grads: Sequence[Entry]) -> list[Settle]:
+        """Let nodes write gradients directly into the user's arrays where that is possible."""
+        self._direct_reqs: dict[int, str] = {}
+        settles = []
+        uses = [len(u) for u in graph.consumers()]
+        for name, entry in zip(wrt, grads, strict=True):
+            i = graph.entry_id(entry)
+            array, req = self.grad_dict[name], self._reqs[list(self.arg_dict).index(name)]
+            assert array is not None
+            target, source = array._chunk, self._chunks[i]
+            alone = uses[i] == 0 and sum(e == entry for e in graph.outputs) == 1 and entry.node.op is not None
+            if alone and target.stype == source.stype and target.dtype == source.dtype:
+                self._chunks[i] = target
+                self._direct_reqs[i] = ADD if req == ADD else WRITE
+            else:
+                settles.append(Settle(target, source, ADD if req == ADD else WRITE))
+        return settles
+
+    def _steps(self, graph: Graph, grads: set[Entry]) -> tuple[list[Step], list[Step]]:
+        first = {id(n) for n in topological([e.node for e in self._symbol.entries])}
+        order = [n for n in graph.nodes if id(n) in first] + [n for n in graph.nodes if id(n) not in first]
+        last: dict[int, int] = {}
+        for position, node in enumerate(order):
+            for entry in node.inputs:
+                last[graph.entry_id(entry)] = position
+        forward: list[Step] = []
+        backward: list[Step] = []
+        for position, node in enumerate(order):
+            if node.op is None:
+                continue
+            outs = list(graph.output_ids(node))
+            dead = [i for i, p in last.items() if p == position and graph.attributes["storage_id"][i] == RELEASED]
+            decision = graph.attributes["decision"][graph.node_id(node)]
+            state = None if node.op.make_state is None else node.op.make_state(node.attrs)
+            step = Step(
+                dispatch.runner(node.op, decision, node.attrs, state),
+                tuple(self._chunks[graph.entry_id(e)] for e in node.inputs),
+                tuple(self._chunks[i] for i in outs),
+                OpContext(False, tuple(self._direct_reqs.get(i, WRITE) for i in outs)),
+                tuple(self._chunks[i] for i in dead),
+                node.name,
+            )
+            (forward if id(node) in first else backward).append(step)
+        return forward, backward
+
+    # -- running --------------------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Run to the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+        **kwargs : NDArray or numpy array
+            New values of arguments, copied (and cast to the argument's storage type).
+
+        Returns
+        -------
+        list of NDArray
+            ``outputs``, the same arrays at every call.
+        """
+        for name, value in kwargs.items():
+            self._set(name, value)
+        self._run(self._forward, is_train)
+        return self.outputs
+
+    def _set(self, name: str, value: Any) -> None:
+        array = self.arg_dict.get(name)
+        if array is None:
+            raise ArgumentError(f"forward: there is no argument {name!r}; there are {list(self.arg_dict)}")
+        if not isinstance(value, NDArray):
+            from ndsparse.ndarray.creation import array as make
+
+            value = make(value, dtype=array._chunk.dtype)
+        if value.shape != array.shape:
+            raise ShapeError(f"Shape not match! Argument {name}, need: {array.shape}, received: {value.shape}")
+        cast(value._chunk, array._chunk)
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Run to the gradients, as each argument's ``grad_req`` says.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray, optional
+            The gradient at each output; default ones (losses ignore it).
+        """
+        if out_grads is None:
+            if not self._heads_ready:
+                for chunk in self._heads:
+                    cast(DefaultChunk.of(np.ones(chunk.shape, chunk.dtype)), chunk)
+                self._heads_ready = True
+        else:
+            given = list(out_grads) if isinstance(out_grads, (list, tuple)) else [out_grads]
+            if len(given) != len(self._heads):
+                raise ArgumentTypeError(f"backward: {len(given)} gradients for {len(self._heads)} outputs")
+            for chunk, value in zip(self._heads, given, strict=True):
+                if value.shape != chunk.shape:
+                    raise ShapeError(f"backward: a gradient of shape {value.shape} for an output {chunk.shape}")
+                cast(value._chunk, chunk)
+            self._heads_ready = False
+        self._run(self._backward, is_train)
+        for target, source, req in self._settles:
+            if req == ADD:
+                dispatch.accumulate(target, source)
+            else:
+                cast(source, target)
+
+    def _run(self, steps: Sequence[Step], is_train: bool) -> None:
+        rng = hooks.context().rng
+        for run, inputs, outputs, ctx, release, name in steps:
+            ctx.is_train, ctx.rng = is_train, rng
+            run(inputs, outputs, ctx)
+            if self._monitor is not None:
+                for chunk in outputs:
+                    self._monitor(f"{name}_output", wrap(chunk))
+            for chunk in release:
+                chunk.release()
+
+    # -- the rest of MXNet's executor ---------------------------------------------------------------------
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """Outputs by name."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
+
+    @property
+    def graph(self) -> Graph:
+        """The optimised graph, with the attributes of all passes."""
+        return self._graph
+
+    def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
+        """Call ``callback(name, array)`` with every node's output, None to stop."""
+        self._monitor = callback
+
+    def copy_params_from(
+        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None = None, allow_extra_params: bool = False
+    ) -> None:
+        """Copy parameters into the arguments (and auxiliary states) of the same names."""
+        for table, given in ((self.arg_dict, arg_params), (self.aux_dict, aux_params or {})):
+            for name, value in given.items():
+                if name in table:
+                    value.astype(table[name].dtype, copy=False).copyto(table[name])
+                elif not allow_extra_params:
+                    raise ArgumentError(f"copy_params_from: there is no argument {name!r}")
+
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: tuple[int, ...]
+    ) -> Executor:
+        """Return an executor for other input shapes that shares the arrays whose shapes stay.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Allow shapes that are not given to change.
+        allow_up_sizing : bool
+            Allow arrays to grow.
+        """
+        from ndsparse.executor.bind import reshape
+
+        return reshape(self, partial_shaping, allow_up_sizing, kwargs)
+
+
+def _inferred(graph: Graph, arrays: Mapping[str, NDArray]) -> Graph:
+    """Run the inference passes with what the arrays say."""
+    graph = infer_shape(graph, {n: a.shape for n, a in arrays.items()})
+    require_known(graph)
+    graph = verify(graph, "infer_shape")
+    graph = verify(infer_type(graph, {n: a._chunk.dtype for n, a in arrays.items()}), "infer_type")
+    graph = infer_storage_type(graph, {n: a.stype for n, a in arrays.items()})
+    return verify(graph, "infer_storage_type")
+
+
+def _new_chunk(graph: Graph, entry: Entry) -> Chunk:
+    i = graph.entry_id(entry)
+    kind = storage_class(graph.attributes["stype"][i])
+    shape = graph.attributes["shape"][i]
+    kind.check_shape(shape)
+    return kind(shape, graph.attributes["dtype"][i])
+
+

@@ -1,0 +1,88 @@
+"""gradient: the graph of gradients, by reverse accumulation over operators' gradient rules.
+
+A gradient that several uses contribute to is summed by ``add_n``, whose rows keep row_sparse terms
+row_sparse; so a weight that occurs twice in a model keeps a sparse gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ndsparse.errors import GraphError
+from ndsparse.graph import Entry, Node
+from ndsparse.graph.graph import topological
+from ndsparse.ops import registry
+
+
+def gradient(outputs: Sequence[Entry], heads: Sequence[Entry | None], wrt: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that compute d(outputs)/d(wrt), weighted by ``heads``.
+
+    Parameters
+    ----------
+    outputs : sequence of Entry
+    heads : sequence of Entry or None
+        The gradient that arrives at each output; None stands for ones.
+    wrt : sequence of Entry
+        Usually variables.
+
+    Returns
+    -------
+    list of Entry
+        One for each of ``wrt``; zeros where an entry has no influence.
+
+    Raises
+    ------
+    GraphError
+        An operator on the way has no gradient.
+    """
+    nodes = topological([e.node for e in outputs])
+    needed = _influenced(nodes, wrt)
+    arriving: dict[Entry, list[Entry]] = {}
+    for output, head in zip(outputs, heads, strict=True):
+        if id(output.node) in needed or output in wrt:
+            arriving.setdefault(output, []).append(head or registry.get("ones_like")(output))
+    for node in reversed(nodes):
+        if node.op is None or id(node) not in needed:
+            continue
+        own = [Entry(node, i) for i in range(node.num_outputs)]
+        if any(e in arriving for e in own):
+            for entry, term in zip(node.inputs, _node_gradient(node, own, arriving), strict=False):
+                if term is not None and (id(entry.node) in needed or entry in wrt):
+                    arriving.setdefault(entry, []).append(term)
+    return [_total(arriving.get(e, ())) or registry.get("zeros_like")(e) for e in wrt]
+
+
+def _influenced(nodes: Sequence[Node], wrt: Sequence[Entry]) -> set[int]:
+    """Return the ids of the nodes that depend on an entry of ``wrt`` (and of its nodes)."""
+    found = {id(e.node) for e in wrt}
+    for node in nodes:
+        if any(id(e.node) in found for e in node.inputs):
+            found.add(id(node))
+    return found
+
+
+def _total(terms: Sequence[Entry]) -> Entry | None:
+    if not terms:
+        return None
+    if len(terms) == 1:
+        return terms[0]
+    total: Entry = registry.get("add_n")(*terms)
+    return total
+
+
+def _node_gradient(
+    node: Node, own: Sequence[Entry], arriving: Mapping[Entry, Sequence[Entry]]
+) -> Sequence[Entry | None]:
+    op = node.op
+    assert op is not None
+    if op.gradient is None:
+        raise GraphError(f"node {node.name!r}: the operator {op.name} has no gradient")
+    incoming: list[Any] = [_total(arriving.get(e, ())) or registry.get("zeros_like")(e) for e in own]
+    named = registry.keywords(op.gradient, node.attrs)
+    if registry.takes(op.gradient, "outputs"):
+        named["outputs"] = own[0] if len(own) == 1 else tuple(own)
+    result = op.gradient(incoming[0] if len(own) == 1 else tuple(incoming), *node.inputs, **named)
+    if result is None:
+        return [None] * len(node.inputs)
+    return [result] if isinstance(result, Entry) else list(result)

@@ -1,0 +1,11 @@
+"""``sym.sparse``: MXNet's namespace of that name; every operator is found here too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ndsparse.symbol.namespace import symbol_function
+
+
+def __getattr__(name: str) -> Any:
+    return symbol_function(name, __name__)
