@@ -1,21 +1,13 @@
 """The inner loops of the optimizer updates, one kernel an optimizer.
 
-Every kernel has the form ``step(begin, end, mode, weight, states..., grad, rows, sources, h)`` and
-updates steps ``begin:end`` in place.  ``mode`` says which row a step is about:
+Every kernel has the form ``step(begin, end, weight, states..., grad, rows, sources, h)``: for ``i`` in
+``begin:end`` it updates row ``rows[i]`` of the weight with row ``sources[i]`` of the gradient.  Which
+rows these are, all or some, with a gradient or without, is the driver's business
+(:mod:`ndsparse.kernels.updates`).
 
-========= ============================== ====================================================
-mode      row of step ``i``              its gradient
-========= ============================== ====================================================
-``DENSE`` ``i``                          row ``i`` of ``grad``
-``LAZY``  ``rows[i]``                    row ``i`` of ``grad``
-``EXACT`` ``i``                          that of ``rows`` if ``i`` is in it (ascending), else 0
-========= ============================== ====================================================
-
-With a ``sources`` array, row ``sources[i]`` of ``grad`` stands for row ``i``.  ``h`` holds the numbers
-of the update in the dtype of the weight (a double would pull the arithmetic of float32 rows into
-float64): ``lr, wd, rescale_grad, bound of the clip (infinite: no clip), 0``, then the optimizer's own.
-
-Row positions are distinct, so that blocks of steps never meet and may run in threads.
+``h`` holds the numbers of the update in the dtype of the weight (a double would pull the arithmetic of
+float32 rows into float64): ``lr, wd, rescale_grad, bound of the clip (infinite: no clip)``, then the
+optimizer's own.  The rows of one call are distinct, so that its blocks may run in threads.
 """
 
 from __future__ import annotations
@@ -24,75 +16,41 @@ import math
 from typing import Any
 
 from ndsparse.kernels.jit import kernel
-
-DENSE, LAZY, EXACT = 0, 1, 2
-
-
-@kernel
-def start(begin: Any, mode: Any, rows: Any) -> Any:
-    """Return the position in ``rows`` of the first id that is not below ``begin`` (mode EXACT)."""
-    if mode != 2:
-        return 0
-    low, high = 0, rows.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < begin:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def place(i: Any, cursor: Any, mode: Any, rows: Any, sources: Any) -> Any:
-    """Return the row of step ``i``, the row of its gradient (-1: none), and the next cursor."""
-    if mode == 0:
-        return i, i, cursor
-    if mode == 1:
-        if sources.shape[0] > 0:
-            return rows[i], sources[i], cursor
-        return rows[i], i, cursor
-    if cursor < rows.shape[0] and rows[cursor] == i:
-        if sources.shape[0] > 0:
-            return i, sources[cursor], cursor + 1
-        return i, cursor, cursor + 1
-    return i, -1, cursor
+from ndsparse.kernels.prefetch import AHEAD, prefetch_row
 
 
 @kernel
 def clipped(value: Any, bound: Any) -> Any:
     """Return ``value`` held within ``-bound..bound``; NaN stays NaN."""
-    if value > bound:
-        return bound
-    if value < -bound:
-        return -bound
-    return value
+    upper = bound if value > bound else value
+    return -bound if upper < -bound else upper
 
 
 @kernel
-def sgd(begin: Any, end: Any, mode: Any, weight: Any, grad: Any, rows: Any, sources: Any, h: Any) -> None:
+def sgd(begin: Any, end: Any, weight: Any, grad: Any, rows: Any, sources: Any, h: Any) -> None:
     """``w -= lr (g + wd w)``."""
-    lr, wd, rescale, bound, zero = h[0], h[1], h[2], h[3], h[4]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             w = weight[row, j]
             weight[row, j] = w - lr * (g + wd * w)
 
 
 @kernel
-def sgd_mom(
-    begin: Any, end: Any, mode: Any, weight: Any, mom: Any, grad: Any, rows: Any, sources: Any, h: Any
-) -> None:
+def sgd_mom(begin: Any, end: Any, weight: Any, mom: Any, grad: Any, rows: Any, sources: Any, h: Any) -> None:
     """``m = momentum m - lr (g + wd w); w += m``."""
-    lr, wd, rescale, bound, zero, momentum = h[0], h[1], h[2], h[3], h[4], h[5]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound, momentum = h[0], h[1], h[2], h[3], h[4]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(mom, ahead)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             w = weight[row, j]
             m = momentum * mom[row, j] - lr * (g + wd * w)
             mom[row, j] = m
@@ -100,20 +58,20 @@ def sgd_mom(
 
 
 @kernel
-def nag(
-    begin: Any, end: Any, mode: Any, weight: Any, mom: Any, grad: Any, rows: Any, sources: Any, h: Any
-) -> None:
+def nag(begin: Any, end: Any, weight: Any, mom: Any, grad: Any, rows: Any, sources: Any, h: Any) -> None:
     """``w += momentum^2 m - (1 + momentum) lr (g + wd w); m = momentum m - lr (g + wd w)``.
 
     The second ``w`` is the new weight.  MXNet writes the weight before the momentum reads it, and so
     decays the momentum by the new weight; its numbers are kept.
     """
-    lr, wd, rescale, bound, zero, momentum = h[0], h[1], h[2], h[3], h[4], h[5]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound, momentum = h[0], h[1], h[2], h[3], h[4]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(mom, ahead)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             w = weight[row, j]
             kept = momentum * mom[row, j]
             step = lr * (g + wd * w)
@@ -126,7 +84,6 @@ def nag(
 def adam(
     begin: Any,
     end: Any,
-    mode: Any,
     weight: Any,
     mean: Any,
     var: Any,
@@ -139,14 +96,17 @@ def adam(
 
     ``q = clip(r g + wd w)``: the decay ``wd`` is inside (Adam), ``decay`` outside (AdamW).
     """
-    lr, wd, rescale, bound, zero = h[0], h[1], h[2], h[3], h[4]
-    beta1, rest1, beta2, rest2, epsilon, decay = h[5], h[6], h[7], h[8], h[9], h[10]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
+    beta1, rest1, beta2, rest2, epsilon, decay = h[4], h[5], h[6], h[7], h[8], h[9]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(mean, ahead)
+        prefetch_row(var, ahead)
         for j in range(weight.shape[1]):
             w = weight[row, j]
-            g = rescale * grad[source, j] if source >= 0 else zero
+            g = rescale * grad[source, j]
             q = clipped(g + wd * w, bound)
             m = beta1 * mean[row, j] + rest1 * q
             v = beta2 * var[row, j] + rest2 * (q * q)
@@ -157,15 +117,17 @@ def adam(
 
 @kernel
 def adagrad(
-    begin: Any, end: Any, mode: Any, weight: Any, history: Any, grad: Any, rows: Any, sources: Any, h: Any
+    begin: Any, end: Any, weight: Any, history: Any, grad: Any, rows: Any, sources: Any, h: Any
 ) -> None:
     """``s += g^2; w -= lr (g / sqrt(s + eps) + wd w)``."""
-    lr, wd, rescale, bound, zero, epsilon = h[0], h[1], h[2], h[3], h[4], h[5]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound, epsilon = h[0], h[1], h[2], h[3], h[4]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(history, ahead)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             s = history[row, j] + g * g
             history[row, j] = s
             w = weight[row, j]
@@ -173,49 +135,49 @@ def adagrad(
 
 
 @kernel(fastmath={"reassoc"})
-def mean_square(grad: Any, source: Any, rescale: Any, bound: Any, zero: Any) -> Any:
-    """Return the mean of the squared (scaled, clipped) gradient of a row."""
-    width = grad.shape[1]
+def square_sum(grad: Any, source: Any, rescale: Any, bound: Any, zero: Any) -> Any:
+    """Return the sum of the squared (scaled, clipped) gradient of a row."""
     total = zero
-    for j in range(width):
+    for j in range(grad.shape[1]):
         g = clipped(rescale * grad[source, j], bound)
         total += g * g
-    return total / (zero + width) if width > 0 else total
+    return total
 
 
 @kernel
 def group_adagrad(
-    begin: Any, end: Any, mode: Any, weight: Any, history: Any, grad: Any, rows: Any, sources: Any, h: Any
+    begin: Any, end: Any, weight: Any, history: Any, grad: Any, rows: Any, sources: Any, h: Any
 ) -> None:
     """``s[row] += mean(g^2); w -= lr (g / sqrt(s[row] + eps) + wd w)``."""
-    lr, wd, rescale, bound, zero, epsilon = h[0], h[1], h[2], h[3], h[4], h[5]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
+    epsilon, share, zero = h[4], h[5], h[6]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
-        s = history[row, 0]
-        if source >= 0:
-            s += mean_square(grad, source, rescale, bound, zero)
-            history[row, 0] = s
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(history, ahead)
+        s = history[row, 0] + share * square_sum(grad, source, rescale, bound, zero)
+        history[row, 0] = s
         root = math.sqrt(s + epsilon)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             w = weight[row, j]
             weight[row, j] = w - lr * (g / root + wd * w)
 
 
 @kernel
-def rmsprop(
-    begin: Any, end: Any, mode: Any, weight: Any, n: Any, grad: Any, rows: Any, sources: Any, h: Any
-) -> None:
+def rmsprop(begin: Any, end: Any, weight: Any, n: Any, grad: Any, rows: Any, sources: Any, h: Any) -> None:
     """``q = clip(r g + wd w); n = g1 n + (1-g1) q^2; w -= lr q / sqrt(n + eps)``; then clip w."""
-    lr, wd, rescale, bound, zero = h[0], h[1], h[2], h[3], h[4]
-    gamma, rest, epsilon, limit = h[5], h[6], h[7], h[8]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
+    gamma, rest, epsilon, limit = h[4], h[5], h[6], h[7]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(n, ahead)
         for j in range(weight.shape[1]):
             w = weight[row, j]
-            g = rescale * grad[source, j] if source >= 0 else zero
+            g = rescale * grad[source, j]
             q = clipped(g + wd * w, bound)
             s = rest * (q * q) + gamma * n[row, j]
             n[row, j] = s
@@ -226,7 +188,6 @@ def rmsprop(
 def rmsprop_centered(
     begin: Any,
     end: Any,
-    mode: Any,
     weight: Any,
     n: Any,
     mean: Any,
@@ -237,14 +198,18 @@ def rmsprop_centered(
     h: Any,
 ) -> None:
     """As rmsprop, with ``a = g1 a + (1-g1) q; d = g2 d - lr q / sqrt(n - a^2 + eps); w += d``."""
-    lr, wd, rescale, bound, zero = h[0], h[1], h[2], h[3], h[4]
-    gamma, rest, epsilon, limit, gamma2 = h[5], h[6], h[7], h[8], h[9]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
+    gamma, rest, epsilon, limit, gamma2 = h[4], h[5], h[6], h[7], h[8]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(n, ahead)
+        prefetch_row(mean, ahead)
+        prefetch_row(delta, ahead)
         for j in range(weight.shape[1]):
             w = weight[row, j]
-            g = rescale * grad[source, j] if source >= 0 else zero
+            g = rescale * grad[source, j]
             q = clipped(g + wd * w, bound)
             s = rest * (q * q) + gamma * n[row, j]
             a = rest * q + gamma * mean[row, j]
@@ -257,16 +222,19 @@ def rmsprop_centered(
 
 @kernel
 def ftrl(
-    begin: Any, end: Any, mode: Any, weight: Any, z: Any, n: Any, grad: Any, rows: Any, sources: Any, h: Any
+    begin: Any, end: Any, weight: Any, z: Any, n: Any, grad: Any, rows: Any, sources: Any, h: Any
 ) -> None:
     """``z += g - (sqrt(n+g^2) - sqrt(n)) w / lr; n += g^2``; the weight follows from z and n."""
-    lr, wd, rescale, bound, zero = h[0], h[1], h[2], h[3], h[4]
-    lamda1, beta = h[5], h[6]
-    cursor = start(begin, mode, rows)
+    lr, wd, rescale, bound = h[0], h[1], h[2], h[3]
+    lamda1, beta, zero = h[4], h[5], h[6]
     for i in range(begin, end):
-        row, source, cursor = place(i, cursor, mode, rows, sources)
+        row, source = rows[i], sources[i]
+        ahead = rows[min(i + AHEAD, end - 1)]
+        prefetch_row(weight, ahead)
+        prefetch_row(z, ahead)
+        prefetch_row(n, ahead)
         for j in range(weight.shape[1]):
-            g = clipped(rescale * grad[source, j], bound) if source >= 0 else zero
+            g = clipped(rescale * grad[source, j], bound)
             before = n[row, j]
             after = before + g * g
             root = math.sqrt(after)

@@ -38,7 +38,8 @@ AnyArray = NDArray[Any]
 _SEGMENT = 1024
 """Elements a step, when an elementwise update of all rows is cut anew (rows may be one element wide)."""
 
-_NONE = np.empty(0, np.int64)
+_BLOCK = 1 << 16
+"""Rows without a gradient are listed in blocks of this many."""
 
 
 def sgd(weight: AnyArray, grad: AnyArray, *, lr: float, **common: Any) -> None:
@@ -53,7 +54,9 @@ def sgd_mom(
     _update(update_steps.sgd_mom, weight, (mom,), grad, lr, (momentum,), **common)
 
 
-def nag(weight: AnyArray, mom: AnyArray, grad: AnyArray, *, lr: float, momentum: float, **common: Any) -> None:
+def nag(
+    weight: AnyArray, mom: AnyArray, grad: AnyArray, *, lr: float, momentum: float, **common: Any
+) -> None:
     """Do Nesterov's step: ``w += momentum m' - lr (q + wd w)`` with the new momentum of :func:`sgd_mom`.
 
     As in MXNet, what is kept as momentum has ``wd`` times the new weight in it.
@@ -94,9 +97,12 @@ def adamw(
     decay: float = 0.0,
     **common: Any,
 ) -> None:
-    """Do Adam with the decay outside of the moments: ``w -= lr m / (sqrt(v) + eps) + decay w``."""
+    """Do Adam with the decay outside of the moments: ``w -= lr m / (sqrt(v) + eps) + decay w``.
+
+    There is no ``wd``; ``decay`` is what it does in one step (usually ``lr wd`` of the uncorrected rate).
+    """
     numbers = (*_with_rest(weight, beta1), *_with_rest(weight, beta2), epsilon, decay)
-    _update(update_steps.adam, weight, (mean, var), grad, lr, numbers, **common)
+    _update(update_steps.adam, weight, (mean, var), grad, lr, numbers, wd=0.0, **common)
 
 
 def adagrad(
@@ -110,7 +116,9 @@ def group_adagrad(
     weight: AnyArray, history: AnyArray, grad: AnyArray, *, lr: float, epsilon: float = 1e-5, **common: Any
 ) -> None:
     """Do ``s[row] += mean(q^2); w -= lr (q / sqrt(s[row] + eps) + wd w)``; ``history`` is (rows, 1)."""
-    _update(update_steps.group_adagrad, weight, (history,), grad, lr, (epsilon,), by_row=True, **common)
+    share = 1.0 / max(1, math.prod(weight.shape[1:]))
+    numbers = (epsilon, share, 0.0)
+    _update(update_steps.group_adagrad, weight, (history,), grad, lr, numbers, by_row=True, **common)
 
 
 def rmsprop(
@@ -170,7 +178,7 @@ def ftrl(
     ``z += q - (sqrt(n + q^2) - sqrt(n)) w / lr; n += q^2;
     w = (sign(z) lamda1 - z) / ((beta + sqrt(n)) / lr + wd)``.
     """
-    _update(update_steps.ftrl, weight, (z, n), grad, lr, (lamda1, beta), **common)
+    _update(update_steps.ftrl, weight, (z, n), grad, lr, (lamda1, beta, 0.0), **common)
 
 
 def _bound(limit: float | None) -> float:
@@ -200,32 +208,42 @@ def _update(
     exact: bool = False,
     by_row: bool = False,
 ) -> None:
-    """Bring the operands into the kernels' form and share the rows among threads."""
-    h = np.array([lr, wd, rescale_grad, _bound(clip_gradient), 0.0, *numbers], dtype=weight.dtype)
-    arrays = [_target(weight, weight, "weight")]
-    arrays += [_target(state, weight, "a state") for state in states]
+    """Bring the operands into the kernels' form; then the rows with a gradient, then the others."""
+    targets = [_target(weight, weight, "weight"), *(_target(state, weight, "a state") for state in states)]
+    h = np.array([lr, wd, rescale_grad, _bound(clip_gradient), *numbers], dtype=weight.dtype)
     values = _matrix(readable(np.ascontiguousarray(grad, dtype=weight.dtype)))
     if rows is None:
         if grad.shape != weight.shape:
             raise ShapeError(f"update: grad has shape {grad.shape}, weight {weight.shape}; they must agree")
-        for parts in [[*arrays, values]] if by_row else _segments([*arrays, values]):
-            _run(step, update_steps.DENSE, len(parts[0]), parts, _NONE, _NONE, h)
+        for parts in [[*targets, values]] if by_row else _segments([*targets, values]):
+            every = np.arange(len(parts[0]))
+            _run(step, parts, every, every, h)
         return
     places = index(rows).astype(np.int64, copy=False)
-    origins = _NONE if sources is None else index(sources).astype(np.int64, copy=False)
-    _check_rows(arrays[0], values, places, sources)
+    _check_rows(targets[0], values, places, sources)
+    origins = np.arange(len(places)) if sources is None else index(sources).astype(np.int64, copy=False)
+    _run(step, [*targets, values], places, origins, h)
     if exact:
-        _run(step, update_steps.EXACT, len(arrays[0]), [*arrays, values], places, origins, h)
-    elif len(places):
-        _run(step, update_steps.LAZY, len(places), [*arrays, values], places, origins, h)
+        _update_absent(step, targets, places, h)
 
 
-def _run(
-    step: Any, mode: int, steps: int, arrays: list[AnyArray], rows: AnyArray, sources: AnyArray, h: AnyArray
-) -> None:
-    width = arrays[0].shape[1]
-    bounds = even_bounds(steps, max(1, threads_for(steps * width)))
-    run_blocks(step, bounds, mode, *arrays, rows, sources, h)
+def _run(step: Any, arrays: list[AnyArray], rows: AnyArray, sources: AnyArray, h: AnyArray) -> None:
+    """Share the rows among threads."""
+    if len(rows):
+        bounds = even_bounds(len(rows), max(1, threads_for(len(rows) * arrays[0].shape[1])))
+        run_blocks(step, bounds, *arrays, rows, sources, h)
+
+
+def _update_absent(step: Any, targets: list[AnyArray], present: AnyArray, h: AnyArray) -> None:
+    """Update the rows that are not in ``present`` (ascending), each with the same row of zeros."""
+    zeros = np.zeros((1, targets[0].shape[1]), targets[0].dtype)
+    count = len(targets[0])
+    sources = np.zeros(min(_BLOCK, count), np.int64)
+    for begin in range(0, count, _BLOCK):
+        end = min(begin + _BLOCK, count)
+        first, last = np.searchsorted(present, (begin, end))
+        absent = np.delete(np.arange(begin, end), present[first:last] - begin)
+        _run(step, [*targets, zeros], absent, sources[: len(absent)], h)
 
 
 def _target(array: AnyArray, weight: AnyArray, name: str) -> AnyArray:
