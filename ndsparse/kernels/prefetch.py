@@ -35,7 +35,7 @@ class Intrinsic(Kernel):
         return self._dispatcher
 
 
-def _nothing(array: Any, row: Any, column: Any) -> None:
+def _nothing(array: Any, at: Any) -> None:
     """Do nothing."""
 
 
@@ -45,13 +45,10 @@ def _make_prefetch() -> Callable[..., Any]:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
-    def prefetch(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
+    def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind = signature.args[0]
-            struct = make_array(kind)(context, builder, args[0])
-            pointer = cgutils.get_item_pointer(
-                context, builder, kind, struct, [args[1], args[2]], wraparound=False, boundscheck=False
-            )
+            struct = make_array(signature.args[0])(context, builder, args[0])
+            pointer = builder.gep(struct.data, [args[1]])
             byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
             function = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
@@ -60,18 +57,19 @@ def _make_prefetch() -> Callable[..., Any]:
             builder.call(function, [builder.bitcast(pointer, byte), word(1), word(3), word(1)])
             return context.get_dummy_value()
 
-        return types.void(array, types.int64, types.int64), generate
+        return types.void(array, types.int64), generate
 
     made: Callable[..., Any] = intrinsic(prefetch)
     return made
 
 
 prefetch: Any = Intrinsic(_nothing, _make_prefetch)
-"""``prefetch(array, row, column)``: ask for the cache line of an element of a matrix."""
+"""``prefetch(array, at)``: ask for the cache line of the element at flat position ``at`` (C order)."""
 
 
 @kernel
 def prefetch_row(array: Any, row: Any) -> None:
     """Ask for all of a row (a line holds 16 elements of float32; the first 4 kB are enough)."""
-    for column in range(0, min(array.shape[1], 1024), 16):
-        prefetch(array, row, column)
+    width = array.shape[1]
+    for column in range(0, min(width, 1024), 16):
+        prefetch(array, row * width + column)
