@@ -69,11 +69,7 @@ def invoke(op: Operator, inputs: Sequence[Any], given: dict[str, Any], out: Any 
     outs = None if out is None else (list(out) if isinstance(out, (list, tuple)) else [out])
     wanted = None if outs is None else outs[0]._chunk.stype
     try:
-        key = (
-            tuple([(c.stype, c.shape, c.dtype) for c in chunks]),
-            tuple(given.items()),
-            wanted,
-        )
+        key = (*[c.meta for c in chunks], wanted, *given.items())
         prepared = op.dispatch_memo.get(key)
     except TypeError:  # a list among the attributes
         given = {k: hashable(v) for k, v in given.items()}

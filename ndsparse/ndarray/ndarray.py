@@ -52,6 +52,12 @@ class NDArray:
 
     @staticmethod
     def __ndsparse_apply__(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) == op.plain_inputs and _UNUSUAL.isdisjoint(kwargs):
+            for x in args:
+                if not isinstance(x, NDArray):
+                    break
+            else:
+                return invoke(op, args, kwargs)
         out = kwargs.pop("out", None)
         kwargs.pop("name", None)
         ctx = kwargs.pop("ctx", None) if "ctx" not in op.attributes else None
@@ -364,6 +370,10 @@ class NDArray:
     def grad(self) -> Any:
         """The array that gradients are written to, None before ``attach_grad``."""
         return None if self._grad_info is None else self._grad_info.array
+
+
+_UNUSUAL = frozenset(("out", "name", "ctx"))
+"""Keywords that are neither attributes nor inputs; calls without them need no sorting out."""
 
 
 def _tracked(array: NDArray) -> bool:

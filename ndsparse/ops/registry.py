@@ -116,6 +116,8 @@ class Operator:
         Name to :class:`ndsparse.ops.attrs.Attribute`.
     rows : list of Row
         The storage-type table, first match wins.
+    plain_inputs : int
+        Number of inputs where it is the same in every call, else -1.
     """
 
     def __init__(
@@ -144,6 +146,7 @@ class Operator:
         self.attributes = attributes.declared(body)
         self.variadic = variadic
         self.input_names = tuple(t.name for t in self.signature.inputs)
+        self.plain_inputs = -1 if variadic or omit else len(self.input_names)
         self.hint = hint
         self.mutates = tuple(mutates)
         self.aux = tuple(aux)

@@ -56,6 +56,11 @@ class Chunk:
     aux_types : sequence of dtype, optional
         dtypes of the auxiliary arrays; default int64.
 
+    Attributes
+    ----------
+    meta : tuple
+        Storage type, shape and number of the dtype: what dispatch depends on.
+
     Notes
     -----
     Nothing is allocated until it is written or read (``delay_alloc``); a chunk that was never
@@ -69,11 +74,12 @@ class Chunk:
     """Numbers of dimensions the storage type can hold; None = any."""
 
     __slots__ = ("__weakref__", "_aux", "_aux_buffers", "_data", "_data_buffer", "_pinned", "aux_types",
-                 "dtype", "shape")  # fmt: skip
+                 "dtype", "meta", "shape")  # fmt: skip
 
     def __init__(self, shape: Shape, dtype: DTypeLike, aux_types: Sequence[DTypeLike] | None = None) -> None:
         self.shape = shape
-        self.dtype = np.dtype(dtype)
+        self.dtype = dtype = dtype if type(dtype) is np.dtype else np.dtype(dtype)
+        self.meta = (self.stype, shape, dtype.num)
         count = len(self.aux_names)
         self.aux_types = [INT64] * count if aux_types is None else [np.dtype(t) for t in aux_types]
         self._data: Array | None = None
