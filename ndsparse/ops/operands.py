@@ -1,0 +1,70 @@
+"""Operands and results of rows: what a kernel may rely on, brought about in one place."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from ndsparse.errors import IndexOutOfBounds
+from ndsparse.kernels import csr_check
+from ndsparse.storage import Chunk, CSRChunk, DefaultChunk, RowSparseChunk
+from ndsparse.storage.chunk import Array
+
+INT64 = np.dtype(np.int64)
+
+_C = TypeVar("_C", bound=Chunk)
+
+
+def canonical(chunk: CSRChunk) -> CSRChunk:
+    """Return ``chunk``, or a copy with sorted, unique column ids if it is not so already.  O(nnz)."""
+    if csr_check.is_canonical(chunk.indptr, chunk.indices):
+        return chunk
+    return _canonical_copy(chunk)
+
+
+def canonical_rows(chunk: RowSparseChunk) -> RowSparseChunk:
+    """Return ``chunk``, or a copy with ascending, unique row ids if it is not so already.  O(nnr)."""
+    if csr_check.check_row_ids(chunk.indices, chunk.shape[0])[0] == 0:
+        return chunk
+    ids = chunk.indices
+    check_ids(ids, chunk.shape[0], "a row_sparse operand", "row")
+    return _canonical_copy(chunk)
+
+
+def _canonical_copy(chunk: _C) -> _C:
+    twin = type(chunk)(chunk.shape, chunk.dtype)
+    twin.adopt(chunk.data, *(chunk.aux(i) for i in range(len(chunk.aux_names))))
+    twin.pin()
+    twin.canonicalize()
+    return twin
+
+
+def dense_of(chunk: Chunk) -> Array:
+    """Return the dense values of a chunk: its own memory if it is dense, a new array otherwise."""
+    return chunk.data if isinstance(chunk, DefaultChunk) else chunk.to_dense()
+
+
+def give(out: Chunk, array: Array) -> None:
+    """Make ``array`` the content of a dense output: its very memory if the output has none yet."""
+    if (
+        out.initialized
+        or array.dtype != out.dtype
+        or not array.flags.c_contiguous
+        or not array.flags.writeable
+    ):
+        np.copyto(out.check_and_alloc_data(out.shape), array.reshape(out.shape), casting="unsafe")
+    else:
+        out.adopt(array.reshape(out.shape))
+
+
+def as_ids(array: Array) -> Array:
+    """Return ids that may be floats (MXNet's default dtype) as int64, same shape."""
+    return array if array.dtype == INT64 else array.astype(INT64)
+
+
+def check_ids(ids: Array, extent: int, op: str, what: str) -> None:
+    """Raise IndexOutOfBounds unless all ids are in ``0 <= id < extent``."""
+    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= extent):
+        bad = ids[(ids < 0) | (ids >= extent)].ravel()[0]
+        raise IndexOutOfBounds(f"{op}: {what} {int(bad)} is out of bounds; wanted 0 <= {what} < {extent}")
