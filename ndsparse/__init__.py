@@ -5,21 +5,25 @@
 
 from __future__ import annotations
 
-from ndsparse import config, context, errors
+from ndsparse import (
+    config,
+    context,
+    errors,
+    ndarray,
+    symbol,
+)
+from ndsparse import ndarray as nd
+from ndsparse import symbol as sym
 from ndsparse.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from ndsparse.errors import NDSparseError
-from ndsparse.ops import catalogue as _catalogue  # noqa: F401  (registers the operators)
-from ndsparse import ndarray  # noqa: E402  (after the operators)
-from ndsparse import ndarray as nd
-from ndsparse import symbol
-from ndsparse import symbol as sym
 from ndsparse.executor.scope import AttrScope
+from ndsparse.ops import catalogue as _catalogue  # noqa: F401  (registers the operators)
 
 __version__ = "0.1.0.dev0"
 
 MXNetError = NDSparseError
 
 __all__ = [
-    "AttrScope", "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned", "current_context",
-    "errors", "gpu", "nd", "ndarray", "num_gpus", "sym", "symbol",
+    "AttrScope", "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned",
+    "current_context", "errors", "gpu", "nd", "ndarray", "num_gpus", "sym", "symbol",
 ]  # fmt: skip

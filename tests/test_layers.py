@@ -17,7 +17,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("config", "context"),
     ("kernels",),
     ("storage",),
-    ("ops", "ops.registry", "ops.attrs", "ops.dispatch", "ops.dtypes", "ops.shapes"),
+    ("ops", "ops.registry", "ops.operator", "ops.rows", "ops.attrs", "ops.dispatch", "ops.dtypes", "ops.shapes"),
     ("graph",),
     ("ops.*",),
     ("ndarray",),

@@ -44,7 +44,9 @@ def simple_bind(
     known = set(symbol.list_inputs())
     for name in (*shapes, *type_dict, *stype_dict):
         if name not in known:
-            raise ArgumentError(f"simple_bind: there is no argument {name!r}; there are {symbol.list_inputs()}")
+            raise ArgumentError(
+                f"simple_bind: there is no argument {name!r}; there are {symbol.list_inputs()}"
+            )
     graph = infer_shape(graph, {k: known_shape(v) for k, v in shapes.items()})
     graph = infer_type(graph, {k: as_dtype(v) for k, v in type_dict.items()})
     graph = infer_storage_type(graph, stype_dict)
@@ -123,7 +125,9 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     else:
         found = list(grad_req)
     if len(found) != len(names) or any(r not in (WRITE, ADD, NULL) for r in found):
-        raise ArgumentError(f"grad_req: expected write, add or null for each of {list(names)}, got {grad_req!r}")
+        raise ArgumentError(
+            f"grad_req: expected write, add or null for each of {list(names)}, got {grad_req!r}"
+        )
     return found
 
 
@@ -143,7 +147,8 @@ def reshape(executor: Executor, partial: bool, grow: bool, shapes: Mapping[str, 
                 "set partial_shaping=True to allow it"
             )
         _check_growth(name, array, shape, grow)
-        return wrap(type(array._chunk)(shape, array._chunk.dtype))
+        resized: NDArray = wrap(type(array._chunk)(shape, array._chunk.dtype))
+        return resized
 
     args = [fitted(n, a) for n, a in executor.arg_dict.items()]
     grads = [fitted(n, a) for n, a in executor.grad_dict.items()]

@@ -97,7 +97,11 @@ class Executor:
     def _build(self) -> None:
         arrays = self.arg_dict | self.aux_dict
         forward = _inferred(Graph(self._symbol.entries), arrays)
-        wrt = [n for n, r, g in zip(self.arg_dict, self._reqs, self.grad_arrays, strict=True) if r != NULL and g is not None]
+        wrt = [
+            n
+            for n, r, g in zip(self.arg_dict, self._reqs, self.grad_arrays, strict=True)
+            if r != NULL and g is not None
+        ]
         heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(self._symbol.entries))]
         nodes = {n.name: Entry(n) for n in forward.variables}
         grads = gradient(self._symbol.entries, heads, [nodes[n] for n in wrt]) if wrt else []
@@ -110,7 +114,7 @@ class Executor:
         self._chunks = self._allocate(graph, given)
         self.outputs = [wrap(self._chunks[graph.entry_id(e)]) for e in self._symbol.entries]
         self._settles = self._place_gradients(graph, wrt, grads)
-        self._forward, self._backward = self._steps(graph, {g for g in grads})
+        self._forward, self._backward = self._steps(graph, set(grads))
 
     def _allocate(self, graph: Graph, given: Mapping[str, NDArray]) -> list[Chunk]:
         pool = [np.empty(size, np.uint8) for size in graph.attributes["pool"]]
@@ -135,7 +139,8 @@ class Executor:
         for name, entry in zip(wrt, grads, strict=True):
             i = graph.entry_id(entry)
             array, req = self.grad_dict[name], self._reqs[list(self.arg_dict).index(name)]
-            assert array is not None
+            if array is None:
+                continue
             target, source = array._chunk, self._chunks[i]
             alone = uses[i] == 0 and sum(e == entry for e in graph.outputs) == 1 and entry.node.op is not None
             if alone and target.stype == source.stype and target.dtype == source.dtype:
@@ -158,7 +163,9 @@ class Executor:
             if node.op is None:
                 continue
             outs = list(graph.output_ids(node))
-            dead = [i for i, p in last.items() if p == position and graph.attributes["storage_id"][i] == RELEASED]
+            dead = [
+                i for i, p in last.items() if p == position and graph.attributes["storage_id"][i] == RELEASED
+            ]
             decision = graph.attributes["decision"][graph.node_id(node)]
             state = None if node.op.make_state is None else node.op.make_state(node.attrs)
             step = Step(
@@ -202,7 +209,9 @@ class Executor:
 
             value = make(value, dtype=array._chunk.dtype)
         if value.shape != array.shape:
-            raise ShapeError(f"Shape not match! Argument {name}, need: {array.shape}, received: {value.shape}")
+            raise ShapeError(
+                f"Shape not match! Argument {name}, need: {array.shape}, received: {value.shape}"
+            )
         cast(value._chunk, array._chunk)
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
@@ -224,7 +233,9 @@ class Executor:
                 raise ArgumentTypeError(f"backward: {len(given)} gradients for {len(self._heads)} outputs")
             for chunk, value in zip(self._heads, given, strict=True):
                 if value.shape != chunk.shape:
-                    raise ShapeError(f"backward: a gradient of shape {value.shape} for an output {chunk.shape}")
+                    raise ShapeError(
+                        f"backward: a gradient of shape {value.shape} for an output {chunk.shape}"
+                    )
                 cast(value._chunk, chunk)
             self._heads_ready = False
         self._run(self._backward, is_train)
@@ -262,7 +273,10 @@ class Executor:
         self._monitor = callback
 
     def copy_params_from(
-        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None = None, allow_extra_params: bool = False
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
     ) -> None:
         """Copy parameters into the arguments (and auxiliary states) of the same names."""
         for table, given in ((self.arg_dict, arg_params), (self.aux_dict, aux_params or {})):
@@ -305,5 +319,3 @@ def _new_chunk(graph: Graph, entry: Entry) -> Chunk:
     shape = graph.attributes["shape"][i]
     kind.check_shape(shape)
     return kind(shape, graph.attributes["dtype"][i])
-
-

@@ -38,6 +38,7 @@ def to_json(outputs: Sequence[Entry]) -> str:
 
 
 def own_attributes(node: Node) -> dict[str, str]:
+    """Return the attributes of a node's operator that are not at their defaults, as text."""
     if node.op is None:
         return {}
     declared = node.op.attributes
@@ -87,7 +88,9 @@ def _node(item: Mapping[str, Any], built: Sequence[Node]) -> Node:
     if op_name == "null":
         return Node(None, {}, inputs, name, {k: str(v) for k, v in given.items()})
     op = registry.get(op_name)
-    own = {k: v for k, v in given.items() if k in op.attributes or ("kwargs" in op.attributes and k[:2] != "__")}
+    own = {
+        k: v for k, v in given.items() if k in op.attributes or ("kwargs" in op.attributes and k[:2] != "__")
+    }
     notes = {k: str(v) for k, v in given.items() if k not in own and k != "num_args"}
     return Node(op, op.normalize(own), inputs, name, notes)
 

@@ -35,6 +35,7 @@ class Attribute(NamedTuple):
 
     @property
     def required(self) -> bool:
+        """Whether there is no default."""
         return self.default is REQUIRED
 
 

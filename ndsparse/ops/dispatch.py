@@ -38,7 +38,8 @@ DEFAULT = DefaultChunk.stype
 class Runner(Protocol):
     """Runs an operator on chunks."""
 
-    def __call__(self, inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None: ...
+    def __call__(self, inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
+        """Run; results go into ``outputs`` as ``ctx.req`` says."""
 
 
 class Decision(NamedTuple):

@@ -130,7 +130,13 @@ def _bind(
 
 
 def _disagree(
-    op: str, dim: str, wanted: int, source: str, label: str, size: int, pairs: Sequence[tuple[Term, MaybeShape]]
+    op: str,
+    dim: str,
+    wanted: int,
+    source: str,
+    label: str,
+    size: int,
+    pairs: Sequence[tuple[Term, MaybeShape]],
 ) -> str:
     given = f"{wanted}" + (f" in {source}" if source else "")
     return f"{op}: dimension {dim!r} is {given} but {label} has {size} ({_shapes(pairs)})"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ndsparse.executor.symbol import Group, Symbol, Variable, load, load_json, var
+from ndsparse.executor.compose import Group, Variable, load, load_json, var
+from ndsparse.executor.symbol import Symbol
 from ndsparse.symbol import _internal, contrib, sparse
 from ndsparse.symbol.namespace import symbol_function
 

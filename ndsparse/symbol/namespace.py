@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ndsparse.executor.symbol import Symbol, compose
+from ndsparse.executor.compose import compose
+from ndsparse.executor.symbol import Symbol
 from ndsparse.ndarray import arithmetic
 from ndsparse.ndarray.namespace import BINARY, find, function_of
 

@@ -75,9 +75,8 @@ def _node_gradient(
     node: Node, own: Sequence[Entry], arriving: Mapping[Entry, Sequence[Entry]]
 ) -> Sequence[Entry | None]:
     op = node.op
-    assert op is not None
-    if op.gradient is None:
-        raise GraphError(f"node {node.name!r}: the operator {op.name} has no gradient")
+    if op is None or op.gradient is None:
+        raise GraphError(f"node {node.name!r}: the operator {node.op_name} has no gradient")
     incoming: list[Any] = [_total(arriving.get(e, ())) or registry.get("zeros_like")(e) for e in own]
     named = registry.keywords(op.gradient, node.attrs)
     if registry.takes(op.gradient, "outputs"):

@@ -68,7 +68,9 @@ def _sweep(graph: Graph, shapes: list[MaybeShape], nodes: tuple[Node, ...]) -> b
         for i, old, new in zip((*ins, *outs), before, (*new_in, *new_out), strict=True):
             merged = merge(shapes[i], new)
             if merged is None and new is not None:
-                raise ShapeError(f"node {node.name!r} ({node.op.name}): {_name(graph, i)} has shape {old}, needs {new}")
+                raise ShapeError(
+                    f"node {node.name!r} ({node.op.name}): {_name(graph, i)} has shape {old}, needs {new}"
+                )
             if merged != shapes[i]:
                 shapes[i] = merged
                 changed = True
@@ -82,7 +84,8 @@ def require_known(graph: Graph) -> None:
     variables = [n.name for n in graph.variables if n.name in unknown]
     if unknown:
         raise GraphError(
-            f"shapes cannot be inferred for {variables or unknown}; give their shapes, or those of what they meet"
+            f"shapes cannot be inferred for {variables or unknown}; "
+            "give their shapes, or those of what they meet"
         )
 
 

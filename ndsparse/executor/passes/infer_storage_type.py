@@ -13,6 +13,7 @@ from typing import Any
 from ndsparse.errors import NDSparseError, StorageTypeError
 from ndsparse.graph import Entry, Graph, Node
 from ndsparse.ops import dispatch
+from ndsparse.ops.registry import Operator
 from ndsparse.storage import storage_class
 
 STYPE_KEY = "__storage_type__"
@@ -55,7 +56,9 @@ def infer_storage_type(
         if node.op is None:
             stypes[first] = stypes[first] or "default"
             continue
-        decision = _decide(node, [stypes[graph.entry_id(e)] for e in node.inputs], targets.get(first))
+        decision = _decide(
+            node, node.op, [stypes[graph.entry_id(e)] for e in node.inputs], targets.get(first)
+        )
         decisions[k] = decision
         for i, stype in zip(graph.output_ids(node), decision.stypes, strict=True):
             stypes[i] = stype
@@ -75,13 +78,12 @@ def _declared(node: Node, given: Mapping[str, str]) -> MaybeStype:
         raise StorageTypeError(f"variable {node.name!r}: {error}") from None
 
 
-def _decide(node: Node, inputs: Sequence[MaybeStype], wanted: MaybeStype) -> dispatch.Decision:
-    assert node.op is not None
+def _decide(node: Node, op: Operator, inputs: Sequence[MaybeStype], wanted: MaybeStype) -> dispatch.Decision:
     try:
-        return dispatch.decide(node.op, [s or "default" for s in inputs], node.attrs, wanted)
+        return dispatch.decide(op, [s or "default" for s in inputs], node.attrs, wanted)
     except NDSparseError as error:
         attrs = ", ".join(f"{k}={v!r}" for k, v in node.attrs.items())
-        raise StorageTypeError(f"node {node.name!r}, {node.op.name}({attrs}): {error}") from None
+        raise StorageTypeError(f"node {node.name!r}, {op.name}({attrs}): {error}") from None
 
 
 def _backward(graph: Graph, node: Node, stypes: list[MaybeStype]) -> None:

@@ -69,7 +69,7 @@ def _class_of(graph: Graph, entry: Entry, external: Collection[Entry]) -> int | 
 
 
 def _size(graph: Graph, i: int) -> int:
-    return math.prod(graph.attributes["shape"][i]) * graph.attributes["dtype"][i].itemsize
+    return int(math.prod(graph.attributes["shape"][i]) * graph.attributes["dtype"][i].itemsize)
 
 
 def _take(size: int, pool: list[int], free: list[int]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ndsparse.errors import GraphError
 from ndsparse.executor.passes.plan_memory import DYNAMIC, EXTERNAL
 from ndsparse.graph import Graph
@@ -45,12 +47,16 @@ def _stypes(graph: Graph) -> None:
             continue
         found = [stypes[graph.entry_id(e)] for e in node.inputs]
         result = [stypes[i] for i in graph.output_ids(node)]
-        _require(tuple(result) == decision.stypes, "infer_storage_type", f"{node.name} disagrees with its row")
+        _require(
+            tuple(result) == decision.stypes, "infer_storage_type", f"{node.name} disagrees with its row"
+        )
         if decision.mode == FCOMPUTE:
             dense = all(s == "default" for s in (*found, *result))
             _require(dense, "infer_storage_type", f"{node.name} is fcompute with {found} -> {result}")
         if decision.mode == FCOMPUTE_EX:
-            _require(decision.row is not None, "infer_storage_type", f"{node.name} is fcompute_ex without a row")
+            _require(
+                decision.row is not None, "infer_storage_type", f"{node.name} is fcompute_ex without a row"
+            )
         _require(
             decision.mode in (FCOMPUTE, FCOMPUTE_EX, FALLBACK),
             "infer_storage_type",
@@ -62,7 +68,9 @@ def _memory(graph: Graph) -> None:
     stypes, storage = graph.attributes["stype"], graph.attributes["storage_id"]
     for entry, stype, place in zip(graph.entries, stypes, storage, strict=True):
         if stype != "default":
-            _require(place in (DYNAMIC, EXTERNAL), "plan_memory", f"{entry.name} ({stype}) shares memory {place}")
+            _require(
+                place in (DYNAMIC, EXTERNAL), "plan_memory", f"{entry.name} ({stype}) shares memory {place}"
+            )
     users = graph.consumers()
     position = {id(n): i for i, n in enumerate(graph.nodes)}
     spans: dict[int, list[tuple[int, int]]] = {}
@@ -72,7 +80,7 @@ def _memory(graph: Graph) -> None:
             spans.setdefault(storage[i], []).append((born, max(users[i], default=born)))
     for place, lives in spans.items():
         lives.sort()
-        for (_, last), (born, _) in zip(lives, lives[1:], strict=False):
+        for (_, last), (born, _) in itertools.pairwise(lives):
             _require(last < born, "plan_memory", f"buffer {place} holds two living entries")
 
 
