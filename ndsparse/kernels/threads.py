@@ -1,16 +1,21 @@
 """Sharing a kernel among threads.
 
-Kernels run without the interpreter lock, so plain threads suffice; the pool is made at the first
-use (importing starts no thread) and made anew in a forked child.  Handing work to another thread
-costs about 30 microseconds: callers say how much work there is and small work stays in the caller.
+Kernels run without the interpreter lock, so plain threads suffice.  ``run_blocks`` puts a call into
+a queue that long-lived threads wait at, and then works on the blocks itself: whoever is free takes
+the next block, and the caller waits only for blocks that others have begun.  So a call that is over
+before another thread has woken up (which takes tens of microseconds) costs little more than its
+blocks, a slow or busy core takes fewer of them, and calls within calls cannot deadlock.
+
+The threads are started at the first use (importing starts none) and again in a forked child.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -21,34 +26,98 @@ from ndsparse.config import settings
 SERIAL_WORK = 1 << 16
 """Fewer elementary steps than this are not worth a second thread."""
 
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
-_pool_lock = threading.Lock()
 _inside = threading.local()
 
 
-def _forget_pool() -> None:
-    global _pool, _pool_size, _pool_lock
-    _pool, _pool_size, _pool_lock = None, 0, threading.Lock()
+class _Call:
+    """One call of ``run_blocks``: a counter of blocks to take, and their results."""
+
+    __slots__ = ("_args", "_bounds", "_count", "_done", "_ended", "_function", "_next", "errors", "results")
+
+    def __init__(self, function: Callable[..., Any], bounds: Sequence[int], args: tuple[Any, ...]) -> None:
+        count = len(bounds) - 1
+        self._function: Callable[..., Any] | None = function
+        self._bounds = bounds
+        self._args: tuple[Any, ...] = args
+        self._count = count
+        # Drawing from a counter is one step of the interpreter, so no two threads get the same number.
+        self._next = itertools.count()
+        self._ended = itertools.count(1)
+        self._done = threading.Lock()
+        self._done.acquire()
+        self.results: list[Any] = [None] * count
+        self.errors: list[tuple[int, BaseException]] = []
+
+    def work(self) -> None:
+        """Take blocks until none is left."""
+        while (block := next(self._next)) < self._count:
+            try:
+                self.results[block] = self._function(  # type: ignore[misc]
+                    self._bounds[block], self._bounds[block + 1], *self._args
+                )
+            except BaseException as error:  # noqa: BLE001  (raised in the caller)
+                self.errors.append((block, error))
+            if next(self._ended) == self._count:
+                self._done.release()
+
+    def wait(self) -> None:
+        """Wait for the blocks that other threads have begun, then forget the arguments.
+
+        A thread that wakes up late holds this object for a moment; the arrays must not live as long.
+        """
+        try:
+            self._done.acquire()
+        except BaseException:  # interrupted: the blocks still write into the arrays of the caller
+            self._done.acquire()
+            raise
+        finally:
+            self._function = None
+            self._args = ()
+
+    def first_error(self) -> BaseException:
+        """Return the error of the first block that failed, and hold it no longer (it holds us)."""
+        error = min(self.errors, key=lambda pair: pair[0])[1]
+        self.errors.clear()
+        return error
+
+
+class _Workers:
+    """The threads, and the queue they wait at."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self.queue: SimpleQueue[_Call] = SimpleQueue()
+
+    def ensure(self, count: int) -> None:
+        """Start threads until there are ``count``."""
+        if self._count >= count:
+            return
+        with self._lock:
+            while self._count < count:
+                thread = threading.Thread(
+                    target=_serve, args=(self.queue,), name=f"ndsparse-{self._count}", daemon=True
+                )
+                thread.start()
+                self._count += 1
+
+
+def _serve(queue: SimpleQueue[_Call]) -> None:
+    _inside.worker = True
+    while True:
+        queue.get().work()
+
+
+_workers = _Workers()
+
+
+def _forget_workers() -> None:
+    global _workers
+    _workers = _Workers()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
-
-
-def _get_pool(workers: int) -> ThreadPoolExecutor:
-    global _pool, _pool_size
-    with _pool_lock:
-        if _pool is None or _pool_size < workers:
-            if _pool is not None:
-                _pool.shutdown(wait=False)
-            _pool = ThreadPoolExecutor(workers, "ndsparse", initializer=_mark_worker)
-            _pool_size = workers
-        return _pool
-
-
-def _mark_worker() -> None:
-    _inside.worker = True
+    os.register_at_fork(after_in_child=_forget_workers)  # threads do not survive in the child
 
 
 def threads_for(work: int) -> int:
@@ -66,29 +135,32 @@ def run_blocks(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
     function : callable
         A kernel (anything else holds the interpreter lock and gains nothing).
     bounds : sequence of int
-        ``blocks + 1`` ascending positions.
+        ``blocks + 1`` ascending positions.  There may be more blocks than threads: threads take
+        blocks as they become free.
     *args
         Passed to every call.
 
     Returns
     -------
     list
-        What the calls returned, in the order of the blocks.  The first block runs in the caller.
-        An error of any block is raised after all have ended.
+        What the calls returned, in the order of the blocks.  The caller is one of at most
+        ``settings.num_threads`` threads.  All blocks are run even if one fails; the error of the
+        first that failed is raised after all have ended.
     """
     blocks = len(bounds) - 1
     if blocks == 1:
         return [function(bounds[0], bounds[1], *args)]
-    pool = _get_pool(blocks - 1)
-    futures = [pool.submit(function, bounds[i], bounds[i + 1], *args) for i in range(1, blocks)]
-    try:
-        first = function(bounds[0], bounds[1], *args)
-    finally:
-        errors = [f.exception() for f in futures]
-    for error in errors:
-        if error is not None:
-            raise error
-    return [first, *(f.result() for f in futures)]
+    others = min(blocks, settings.num_threads) - 1
+    call = _Call(function, bounds, args)
+    if others > 0:
+        _workers.ensure(others)
+        for _ in range(others):
+            _workers.queue.put(call)
+    call.work()
+    call.wait()
+    if call.errors:
+        raise call.first_error()
+    return call.results
 
 
 def even_bounds(n: int, blocks: int) -> list[int]:
