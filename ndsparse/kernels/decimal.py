@@ -13,6 +13,8 @@ Three ways lead from ``m * 10**e`` to the nearest float64, the cheapest that is 
 A text is a uint8 array in which every number is followed by some byte that is no part of it.
 """
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
 from __future__ import annotations
 
 import decimal
@@ -31,12 +33,12 @@ SLOW = 2
 BAD = 3
 """The text is no number."""
 
-_TENS = np.array([10.0**e for e in range(23)])
+TENS = np.array([10.0**e for e in range(23)])
 _LOWEST, _HIGHEST = -342, 308
 _MASK = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_INTEGERS = np.uint64(1 << 53)  # typed, since numba compares uint64 with int as float64
+INTEGERS = np.uint64(1 << 53)  # typed, since numba compares uint64 with int as float64
 
 
 def _fives() -> NDArray[np.uint64]:
@@ -61,7 +63,7 @@ _FIVES = _fives()
 
 
 @kernel
-def times(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
+def times(a, b):
     """Return the 128-bit product as (high, low)."""
     a1, a0, b1, b0 = a >> _HALF, a & _MASK, b >> _HALF, b & _MASK
     low, m1, m2 = a0 * b0, a1 * b0, a0 * b1
@@ -70,7 +72,7 @@ def times(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 
 @kernel
-def nearest(mantissa: np.uint64, exponent: np.int64) -> tuple[np.float64, np.int64]:
+def nearest(mantissa, exponent):
     """Return the float64 nearest to ``mantissa * 10**exponent`` with ROUNDED, or SLOW."""
     one = np.uint64(1)
     if mantissa == np.uint64(0) or exponent < _LOWEST:
@@ -103,7 +105,7 @@ def nearest(mantissa: np.uint64, exponent: np.int64) -> tuple[np.float64, np.int
 
 
 @kernel
-def long_number(text: NDArray[np.uint8], begin: int, exponent: np.int64) -> tuple[np.float64, np.int64]:
+def long_number(text, begin, exponent):
     """Return what ``nearest`` would, for a number of more than 19 digits that starts at ``begin``.
 
     ``exponent`` is that of its last digit.  Where digits are cut off, the value is known if ``m``
@@ -129,7 +131,7 @@ def long_number(text: NDArray[np.uint8], begin: int, exponent: np.int64) -> tupl
 
 
 @kernel
-def word(text: NDArray[np.uint8], begin: int) -> tuple[int, np.float64]:
+def word(text, begin):
     """Read ``nan``, ``inf`` or ``infinity`` in any case; return (end, value), end = begin if absent."""
     a = text[begin] | 32
     if a == 110 and text[begin + 1] | 32 == 97 and text[begin + 2] | 32 == 110:
@@ -145,7 +147,7 @@ def word(text: NDArray[np.uint8], begin: int) -> tuple[int, np.float64]:
 
 
 @kernel
-def number(text: NDArray[np.uint8], begin: int) -> tuple[int, np.float64, np.int64]:
+def number(text, begin):
     """Read the number that starts at ``begin``; return (end, value, state).
 
     The form is that of Python's ``float``, without underscores: a sign, digits with or without a
@@ -183,12 +185,12 @@ def number(text: NDArray[np.uint8], begin: int) -> tuple[int, np.float64, np.int
         if pos < 0:
             return -pos, 0.0, BAD
         exponent += scale
-    if digits <= 19 and mantissa <= _INTEGERS and -22 <= exponent <= 22:
+    if digits <= 19 and mantissa <= INTEGERS and -22 <= exponent <= 22:
         value, state = np.float64(mantissa), ROUNDED
         if exponent < 0:
-            value /= _TENS[-exponent]
+            value /= TENS[-exponent]
         elif exponent > 0:
-            value *= _TENS[exponent]
+            value *= TENS[exponent]
         else:
             state = EXACT
     elif digits <= 19:
@@ -199,7 +201,7 @@ def number(text: NDArray[np.uint8], begin: int) -> tuple[int, np.float64, np.int
 
 
 @kernel
-def power_of_ten(text: NDArray[np.uint8], begin: int) -> tuple[int, np.int64]:
+def power_of_ten(text, begin):
     """Read what follows the letter of an exponent; return (end, exponent), end < 0 if malformed."""
     pos, negative = begin, False
     if text[pos] == 45 or text[pos] == 43:
@@ -216,7 +218,7 @@ def power_of_ten(text: NDArray[np.uint8], begin: int) -> tuple[int, np.int64]:
 
 
 @kernel
-def unsure_as_single(value: np.float64) -> bool:
+def unsure_as_single(value):
     """Say whether rounding a ROUNDED float64 once more, to float32, may miss the nearest one.
 
     That is where the float64 lies half way between two float32s, and where float32s are subnormal.
@@ -234,16 +236,16 @@ def slow_value(token: str, *, single: bool) -> float:
         return value
     with np.errstate(over="ignore", under="ignore"):
         near = np.float32(value)
-        true = decimal.Decimal(token)
-        for other in (np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))):
-            if _closer(other, near, true):
-                return float(other)
-    return float(near)
+        below, above = np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))
+    true = decimal.Decimal(token)
+    if true < _middle(below, near):
+        return float(below)
+    return float(above if true > _middle(near, above) else near)
 
 
-def _closer(other: np.float32, near: np.float32, true: decimal.Decimal) -> bool:
-    """Say whether ``true`` lies beyond the middle between ``near`` and ``other``, towards ``other``."""
-    if not (np.isfinite(other) and np.isfinite(near)):
-        return False
-    middle = decimal.Decimal((float(other) + float(near)) / 2)  # exact: both have 24 bits
-    return true > middle if other > near else true < middle
+def _middle(lower: np.float32, upper: np.float32) -> decimal.Decimal:
+    """Return the number half way between neighbours; infinity stands for the next power of two."""
+    low, high = (np.clip(float(x), -(2.0**128), 2.0**128) for x in (lower, upper))
+    if low == high:  # beyond infinity
+        return decimal.Decimal(float("inf") if low > 0 else float("-inf"))
+    return decimal.Decimal(float(low) / 2 + float(high) / 2)

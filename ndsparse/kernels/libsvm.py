@@ -6,6 +6,8 @@ exact for files without comments and query ids; :func:`fill` parses every block 
 arrays of that size and closes the gaps.
 """
 
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -14,22 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndsparse.kernels.border import readable
-from ndsparse.kernels.decimal import BAD, ROUNDED, SLOW, number, slow_value, unsure_as_single
+from ndsparse.kernels.decimal import (
+    BAD,
+    INTEGERS,
+    ROUNDED,
+    SLOW,
+    TENS,
+    nearest,
+    number,
+    slow_value,
+    unsure_as_single,
+)
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.threads import run_blocks, threads_for
 
 Text = NDArray[np.uint8]
 
-NO_LABEL, NO_COLON, NO_ID, ID_TOO_LARGE, ID_PAST_END, ID_BELOW_BASE, NO_VALUE, NO_QID, NO_WEIGHT = range(1, 10)
-"""What can be wrong with a line."""
+# what can be wrong with a line
+NO_LABEL, NO_WEIGHT, NO_COLON, NO_ID, NO_VALUE, NO_QID = range(1, 7)
+ID_TOO_LARGE, ID_PAST_END, ID_BELOW_BASE = range(7, 10)
 
 # columns of the report of a block
 _CODE, _START, _ROWS, _SLOTS, _SLOW, _LOWEST, _HIGHEST, _DISORDER, _REPORT = range(9)
 # what a slow number is, and columns of its entry
 _LABEL, _WEIGHT, _VALUE = range(3)
 _LARGEST = np.iinfo(np.int64).max
-_LARGEST_ID = np.uint64(_LARGEST)
-_TAB, _NEWLINE, _RETURN, _SPACE, _HASH, _COLON, _LETTER_Q = 9, 10, 13, 32, 35, 58, 113
+_LARGEST_ID, _LARGEST_TENTH = np.uint64(_LARGEST), np.uint64(_LARGEST // 10)
+_TOO_LARGE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_TAB, _NEWLINE, _RETURN, _SPACE, _HASH = 9, 10, 13, 32, 35
+_ENDS = np.uint64(sum(1 << c for c in (_TAB, _NEWLINE, _RETURN, _SPACE, _HASH)))
+_PLUS, _MINUS, _POINT, _COLON, _LETTER_Q = 43, 45, 46, 58, 113
 
 
 class Plan(NamedTuple):
@@ -99,11 +115,13 @@ def fill(text: Text, layout: Plan, rules: Rules, out: Arrays) -> Outcome:
     blocks = len(layout.cuts) - 1
     capacity = 64
     single = out.values.dtype == np.float32
+    none = np.empty(0, dtype=np.float64 if single else np.float32)
+    values = (out.values, none) if single else (none, out.values)  # one compiled kernel serves both
+    arrays = (out.labels, out.indptr, out.indices, *values, out.qids, out.weights)
     while True:
         slow = np.empty((blocks, capacity, 4), dtype=np.int64)
         report = np.zeros((blocks, _REPORT), dtype=np.int64)
-        args = (*layout, rules.base, rules.limit, single, *out, slow, report)
-        run_blocks(_parse, range(blocks + 1), readable(text), *args)
+        run_blocks(_parse, range(blocks + 1), readable(text), *layout, *rules, *arrays, slow, report)
         failed = np.flatnonzero(report[:, _CODE])
         if len(failed):
             code, start = report[failed[0], [_CODE, _START]]
@@ -159,32 +177,27 @@ def _close_gaps(layout: Plan, report: NDArray[np.int64], out: Arrays) -> tuple[i
 
 
 @kernel
-def _count(first: int, last: int, text: Text, cuts: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-    """Count line ends and colons of blocks, in sums of bytes so that the loop is vectorised."""
+def _count(first, last, text, cuts, counts):
+    """Count line ends and colons of blocks, in sums narrow enough for the loop to be vectorised."""
     for block in range(first, last):
-        pos, end = cuts[block], cuts[block + 1]
-        lines, colons = np.int64(0), np.int64(0)
-        while pos < end:
-            stop = min(pos + 128, end)
-            few_lines, few_colons = np.uint8(0), np.uint8(0)
-            for i in range(pos, stop):
-                few_lines += np.uint8(text[i] == _NEWLINE)
-                few_colons += np.uint8(text[i] == _COLON)
-            lines += few_lines
-            colons += few_colons
-            pos = stop
-        counts[0, block + 1] = lines
-        counts[1, block + 1] = colons
+        for begin in range(cuts[block], cuts[block + 1], 1 << 20):
+            part = text[begin : min(begin + (1 << 20), cuts[block + 1])]
+            lines, colons = np.int32(0), np.int32(0)
+            for i in range(len(part)):
+                lines = np.int32(lines + np.int32(part[i] == _NEWLINE))
+                colons = np.int32(colons + np.int32(part[i] == _COLON))
+            counts[0, block + 1] += lines
+            counts[1, block + 1] += colons
 
 
 @kernel
-def _ends_token(c: np.uint8) -> bool:
-    return c == _SPACE or c == _NEWLINE or c == _TAB or c == _RETURN or c == _HASH
+def _ends_token(c):
+    return c <= _HASH and (_ENDS >> np.uint64(c)) & np.uint64(1) != np.uint64(0)
 
 
 @kernel
-def _whole(text: Text, begin: int) -> tuple[int, np.uint64]:
-    """Read digits; return (end, number), where a number that is too large is the largest uint64."""
+def _whole(text, begin):
+    """Read digits; return (end, number), a number above _LARGEST_ID if it is too large."""
     pos, result = begin, np.uint64(0)
     while 48 <= text[pos] <= 57:
         result = result * np.uint64(10) + np.uint64(text[pos] - 48)
@@ -192,14 +205,14 @@ def _whole(text: Text, begin: int) -> tuple[int, np.uint64]:
     if pos - begin >= 19:
         result = np.uint64(0)
         for i in range(begin, pos):
+            if result > _LARGEST_TENTH:  # ten times this would wrap
+                return pos, _TOO_LARGE
             result = result * np.uint64(10) + np.uint64(text[i] - 48)
-            if result > _LARGEST_ID:
-                return pos, np.uint64(0xFFFFFFFFFFFFFFFF)
     return pos, result
 
 
 @kernel
-def _feature_id(text: Text, start: int, base: int, limit: int) -> tuple[int, np.int64, int]:
+def _feature_id(text, start, base, limit):
     """Read ``id:``; return (where the value starts, id, what is wrong)."""
     pos, written = _whole(text, start)
     if text[pos] != _COLON:
@@ -219,7 +232,7 @@ def _feature_id(text: Text, start: int, base: int, limit: int) -> tuple[int, np.
 
 
 @kernel
-def _query_id(text: Text, start: int) -> tuple[int, np.int64, int]:
+def _query_id(text, start):
     """Read ``qid:n``; return (end, n, what is wrong)."""
     pos = start
     for letter in (113, 105, 100, 58):
@@ -234,55 +247,139 @@ def _query_id(text: Text, start: int) -> tuple[int, np.int64, int]:
 
 
 @kernel
-def _parse(
-    first: int, last: int, text: Text,
-    cuts: NDArray[np.int64], row_at: NDArray[np.int64], slot_at: NDArray[np.int64],
-    base: int, limit: int, single: bool,
-    labels: NDArray[np.float64], indptr: NDArray[np.int64], indices: NDArray[np.int64], values: NDArray[Any],
-    qids: NDArray[np.int64], weights: NDArray[np.float64],
-    slow: NDArray[np.int64], report: NDArray[np.int64],
-) -> None:  # fmt: skip
-    """Parse blocks.  A token is a label, a query id or a feature; what a line end closes is a row."""
-    for block in range(first, last):
-        pos, end, row, slot = cuts[block], cuts[block + 1], row_at[block], slot_at[block]
-        in_row, what, where, latest, slowly, disorder = False, _LABEL, row, np.int64(-1), 0, 0
-        lowest, highest, code, start = np.int64(_LARGEST), np.int64(-1), 0, pos
-        while pos < end:
-            c = text[pos]
-            if c == _SPACE or c == _TAB or c == _RETURN:
-                pos += 1
+def _plain(text, end, spot, base, limit, seen, labels, indptr, indices, singles, doubles):
+    """Parse plain rows, of a label and ``id:value`` in decimal, up to the first thing that is not.
+
+    Nearly all bytes of nearly all files are read here, so nothing is called that takes an array, and
+    positions are unsigned, which spares numba's test for negative indices (twice as fast).
+    What is odd in any way, or wrong, is left to the caller, with the place where it starts.
+    """
+    start, row, slot, latest, in_row = spot
+    one, ten, zero_sign, single = np.uint64(1), np.uint64(10), np.uint64(48), len(singles) > 0
+    pos, stop, written = np.uint64(start), np.uint64(end), np.int64(0)
+    while True:
+        at = pos
+        if in_row:
+            if text[at] == _NEWLINE:
+                row, in_row = row + 1, False
+                indptr[row] = slot
+                pos = at + one
                 continue
-            if c == _NEWLINE or c == _HASH:
+            if text[at] != _SPACE and text[at] != _TAB and text[at] != _RETURN:
+                break
+            at += one
+            if text[at] <= _SPACE and _ends_token(text[at]):
+                pos = at
+                continue
+            c = np.uint64(text[at]) - zero_sign  # wraps: what is no digit is large
+            begin, identity = at, np.uint64(0)
+            while c < ten:
+                identity = identity * ten + c
+                at += one
+                c = np.uint64(text[at]) - zero_sign
+            written = np.int64(identity)
+            if text[at] != _COLON or at == begin or at - begin > np.uint64(18):
+                break
+            if written < base or written > limit:
+                break
+            at += one
+        elif pos >= stop:
+            break
+        negative = text[at] == _MINUS
+        if negative or text[at] == _PLUS:
+            at += one
+        c = np.uint64(text[at]) - zero_sign
+        begin, mantissa, decimals = at, np.uint64(0), np.uint64(0)
+        while c < ten:
+            mantissa = mantissa * ten + c
+            at += one
+            c = np.uint64(text[at]) - zero_sign
+        digits = at - begin
+        if text[at] == _POINT:
+            at += one
+            begin = at
+            c = np.uint64(text[at]) - zero_sign
+            while c < ten:
+                mantissa = mantissa * ten + c
+                at += one
+                c = np.uint64(text[at]) - zero_sign
+            decimals = at - begin
+            digits += decimals
+        if digits == np.uint64(0) or digits > np.uint64(19) or text[at] > _SPACE or not _ends_token(text[at]):
+            break
+        if mantissa <= INTEGERS:
+            value = np.float64(mantissa) / TENS[decimals]
+        else:
+            value, state = nearest(mantissa, -np.int64(decimals))
+            if state == SLOW:
+                break
+        value = -value if negative else value
+        if not in_row:
+            labels[row] = value
+            in_row, latest = True, np.int64(-1)
+        else:
+            if not single:
+                doubles[slot] = value
+            elif (decimals or mantissa > INTEGERS) and unsure_as_single(value):
+                break
+            else:
+                singles[slot] = value
+            indices[slot] = written - base
+            slot += 1
+            seen[0], seen[1] = min(seen[0], written), max(seen[1], written)
+            seen[2] |= np.int64(written <= latest)
+            latest = written
+        pos = at
+    return np.int64(pos), row, slot, latest, in_row
+
+
+@kernel
+def _parse(
+    first, last, text, cuts, row_at, slot_at, base, limit,
+    labels, indptr, indices, singles, doubles, qids, weights, slow, report,
+):  # fmt: skip
+    """Parse blocks: plain stretches by :func:`_plain`, and between them one odd token at a time."""
+    for block in range(first, last):
+        single, seen = len(singles) > 0, report[block, _LOWEST:]
+        code, start, slowly, seen[0], seen[1] = 0, np.int64(0), 0, _LARGEST, -1
+        end = cuts[block + 1]
+        qids[row_at[block] : row_at[block + 1]] = -1
+        weights[row_at[block] : row_at[block + 1]] = 1.0
+        latest, in_row = np.int64(-1), row_at[block] < 0  # False, but no literal to numba
+        spot = (cuts[block], row_at[block], slot_at[block], latest, in_row)
+        while True:
+            spot = _plain(text, end, spot, base, limit, seen, labels, indptr, indices, singles, doubles)
+            pos, row, slot, latest, in_row = spot
+            if pos >= end:
+                break
+            while text[pos] == _SPACE or text[pos] == _TAB or text[pos] == _RETURN:
+                pos += 1
+            start = pos
+            if text[pos] == _NEWLINE or text[pos] == _HASH:
                 while text[pos] != _NEWLINE:
                     pos += 1
-                pos += 1
-                if in_row:
-                    row, in_row = row + 1, False
-                    indptr[row] = slot
+                if not in_row:
+                    pos += 1
+                spot = (pos, row, slot, latest, in_row)
                 continue
-            start = pos
-            if not in_row:
-                what, where, in_row, latest = _LABEL, row, True, np.int64(-1)
-                if len(qids):
-                    qids[row] = -1
-                if len(weights):
-                    weights[row] = 1.0
-            elif c == _LETTER_Q:
+            if in_row and text[pos] == _LETTER_Q:
                 pos, query, code = _query_id(text, pos)
                 if code:
                     break
                 if len(qids):
                     qids[row] = query
+                spot = (pos, row, slot, latest, in_row)
                 continue
-            else:
+            what, where = _LABEL, row
+            if in_row:
                 pos, identity, code = _feature_id(text, pos, base, limit)
                 if code:
                     break
                 what, where = _VALUE, slot
                 indices[slot] = identity - base
                 slot += 1
-                lowest, highest = min(lowest, identity), max(highest, identity)
-                disorder |= identity <= latest
+                seen[0], seen[1] = min(seen[0], identity), max(seen[1], identity)
+                seen[2] |= np.int64(identity <= latest)
                 latest = identity
             begin = pos
             pos, value, state = number(text, begin)
@@ -297,19 +394,25 @@ def _parse(
                 break
             if state == SLOW or (single and what == _VALUE and state == ROUNDED and unsure_as_single(value)):
                 slowly = _later(slow, block, slowly, what, where, begin, pos)
-            if what == _VALUE:
-                values[where] = value
-            elif what == _LABEL:
+            if what == _LABEL:
                 labels[where] = value
-            elif len(weights):
-                weights[where] = value
-        found = (code, start, row - row_at[block], slot - slot_at[block], slowly, lowest, highest, disorder)
+            elif what == _WEIGHT:
+                if len(weights):
+                    weights[where] = value
+            elif single:
+                singles[where] = value
+            else:
+                doubles[where] = value
+            if not in_row:
+                latest = np.int64(-1)
+            spot = (pos, row, slot, latest, row >= 0)
+        found = (code, start, spot[1] - row_at[block], spot[2] - slot_at[block], slowly)
         for column in range(len(found)):
             report[block, column] = found[column]
 
 
 @kernel
-def _later(slow: NDArray[np.int64], block: int, count: int, what: int, where: int, begin: int, end: int) -> int:
+def _later(slow, block, count, what, where, begin, end):
     """Note a number for ``float()``, as far as there is room; return how many there are."""
     if count < slow.shape[1]:
         slow[block, count, 0] = what

@@ -1,0 +1,1 @@
+"""Reading and writing files, and the iterators that feed training."""
