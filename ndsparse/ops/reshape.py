@@ -159,7 +159,7 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ) -> Any:
-    """Return ``lhs`` in the shape of ``rhs``, or (bounds given) one range of its dimensions by one of ``rhs``."""
+    """Return ``lhs`` in the shape of ``rhs``; bounds say which dimensions are replaced by which."""
     return lhs.reshape(_like(lhs.shape, rhs.shape, lhs_begin, lhs_end, rhs_begin, rhs_end))
 
 

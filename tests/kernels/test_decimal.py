@@ -109,8 +109,8 @@ def nearest_single(token: str) -> float:
     """Return the float32 nearest to a token, by trying the candidates around it."""
     with np.errstate(over="ignore"):
         guess = np.float32(float(token))
+        near = [guess, np.nextafter(guess, np.float32(-np.inf)), np.nextafter(guess, np.float32(np.inf))]
     true = decimal.Decimal(token)
-    near = [guess, np.nextafter(guess, np.float32(-np.inf)), np.nextafter(guess, np.float32(np.inf))]
     even = {float(c): int(c.view(np.uint32)) & 1 for c in near}
     with decimal.localcontext(prec=300):
         exact = {c: decimal.Decimal(min(c, 2.0**128)) for c in even}  # infinity: the next power of two
@@ -122,7 +122,8 @@ def nearest_single(token: str) -> float:
 @example(float(np.finfo(np.float32).max), 0)
 @example(float(np.finfo(np.float32).max), -1)
 def test_singles_are_rounded_once(value: float, side: int) -> None:
-    above = min(float(np.nextafter(np.float32(value), np.float32(np.inf))), 2.0**128)
+    with np.errstate(over="ignore"):
+        above = min(float(np.nextafter(np.float32(value), np.float32(np.inf))), 2.0**128)
     with decimal.localcontext(prec=200):
         middle = (decimal.Decimal(value) + decimal.Decimal(above)) / 2
         token = format(middle * (1 + side * decimal.Decimal(10) ** -30), "f")
