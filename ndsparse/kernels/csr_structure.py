@@ -106,8 +106,8 @@ def take_rows_count(indptr: AnyArray, rows: AnyArray, out_indptr: AnyArray) -> i
     O(r).
     """
     out_indptr[0] = 0
-    counts = indptr[1:] - indptr[:-1]
-    np.cumsum(counts[rows], out=out_indptr[1:])
+    rows = index(rows)
+    np.cumsum(indptr[rows + 1] - indptr[rows], out=out_indptr[1:])
     return int(out_indptr[-1])
 
 
