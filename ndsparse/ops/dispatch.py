@@ -30,7 +30,7 @@ from ndsparse.config import settings
 from ndsparse.errors import NotSupportedForSparse, StorageFallbackWarning, StorageTypeError
 from ndsparse.ops import registry
 from ndsparse.ops.registry import ADD, FALLBACK, FCOMPUTE, FCOMPUTE_EX, NULL, WRITE, OpContext, Operator, Row
-from ndsparse.storage import Chunk, DefaultChunk, cast, storage_class
+from ndsparse.storage import Chunk, DefaultChunk, cast, converted, storage_class
 
 DEFAULT = DefaultChunk.stype
 
@@ -209,6 +209,8 @@ def accumulate(out: Chunk, term: Chunk) -> None:
     if out.stype == DEFAULT and term.stype == DEFAULT:
         np.add(out.data, term.data, out=out.data, casting="unsafe")
         return
+    if out.stype != DEFAULT and term.stype != out.stype:
+        term = converted(term, out.stype)
     add = registry.get("elemwise_add")
     decision = decide(add, (out.stype, term.stype), {}, out.stype)
     total = out.fresh()
