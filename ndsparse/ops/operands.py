@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from ndsparse.errors import IndexOutOfBounds
 from ndsparse.kernels import csr_check
 from ndsparse.storage import Chunk, CSRChunk, DefaultChunk, RowSparseChunk
-from ndsparse.storage.chunk import Array
+from ndsparse.storage.chunk import Array, Shape
 
 INT64 = np.dtype(np.int64)
 
@@ -56,6 +58,16 @@ def give(out: Chunk, array: Array) -> None:
         np.copyto(out.check_and_alloc_data(out.shape), array.reshape(out.shape), casting="unsafe")
     else:
         out.adopt(array.reshape(out.shape))
+
+
+@contextmanager
+def flat(out: Chunk, shape: Shape) -> Iterator[Array]:
+    """Give the array of a dense output to write, seen in another shape (through a copy if it must be)."""
+    target = out.check_and_alloc_data(out.shape)
+    view = target.reshape(shape) if target.flags.c_contiguous else np.empty(shape, target.dtype)
+    yield view
+    if not target.flags.c_contiguous:
+        np.copyto(target, view.reshape(target.shape))
 
 
 def as_ids(array: Array) -> Array:
