@@ -1,0 +1,5 @@
+"""Optimizers that MXNet keeps under ``optimizer.contrib``."""
+
+from ndsparse.optimizer.group_adagrad import GroupAdaGrad
+
+__all__ = ["GroupAdaGrad"]
