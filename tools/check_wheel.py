@@ -81,7 +81,8 @@ def install(wheel: Path, folder: Path) -> Path:
     venv.create(folder, with_pip=True)
     interpreter = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     subprocess.run(
-        [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", wheel], check=True
+        [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "-qq", "--no-compile", wheel],
+        check=True,
     )
     return interpreter
 
