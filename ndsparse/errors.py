@@ -70,6 +70,8 @@ class FileFormatError(NDSparseError, ValueError):
         1-based line number.
     token : str, optional
         The text that was refused.
+    offset : int, optional
+        Where in a binary file, in bytes from its beginning.
     """
 
     def __init__(
@@ -79,14 +81,18 @@ class FileFormatError(NDSparseError, ValueError):
         path: str | Path | None = None,
         line: int | None = None,
         token: str | None = None,
+        offset: int | None = None,
     ) -> None:
         self.reason = reason
         self.path = None if path is None else str(path)
         self.line = line
         self.token = token
+        self.offset = offset
         where = self.path or ""
         if line is not None:
             where += f", line {line}" if where else f"line {line}"
+        if offset is not None:
+            where += f", byte {offset}" if where else f"byte {offset}"
         if token is not None:
             where += f", token {token!r}" if where else f"token {token!r}"
         super().__init__(f"{where}: {reason}" if where else reason)

@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS: list[tuple[str, ...]] = [
     ("_root_alias", "errors"),
-    ("config", "context"),
+    ("atomic", "config", "context"),
     ("kernels",),
     ("storage",),
     (

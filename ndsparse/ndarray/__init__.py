@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ndsparse.ndarray import _internal, contrib, sparse
+from ndsparse.ndarray import _internal, contrib, random, sparse
 from ndsparse.ndarray.base_sparse import BaseSparseNDArray
 from ndsparse.ndarray.creation import (
     arange,
@@ -29,10 +29,12 @@ from ndsparse.ndarray.methods import install
 from ndsparse.ndarray.namespace import operator_function
 from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.ndarray.row_sparse import RowSparseNDArray
+from ndsparse.ndarray.serialize import load, load_frombuffer, save
 
 __all__ = [
     "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "_internal", "arange", "array",
-    "contrib", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "ones", "sparse",
+    "contrib", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "load",
+    "load_frombuffer", "ones", "random", "save", "sparse",
     "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros",
 ]  # fmt: skip
 

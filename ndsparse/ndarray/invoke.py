@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ndsparse.errors import ArgumentTypeError, DTypeError, ShapeError
+from ndsparse.ndarray.generator import generator
 from ndsparse.ops import dispatch, registry
 from ndsparse.ops.attrs import hashable
 from ndsparse.ops.registry import OpContext, Operator
@@ -27,13 +28,18 @@ MEMO_LIMIT = 4096
 Recorder = Callable[[Operator, "dict[str, Any]", "list[NDArray]", "list[NDArray]"], None]
 
 
+def drawing_context() -> OpContext:
+    """Return a context whose random numbers are those that ``mx.random.seed`` sets."""
+    return OpContext(rng=generator())
+
+
 class Hooks:
     """What may watch or alter imperative calls."""
 
     recorder: Recorder | None = None
     """Told of every call after it ran: (operator, attributes, inputs, outputs).  Autograd sets it."""
 
-    context: Callable[[], OpContext] = OpContext
+    context: Callable[[], OpContext] = staticmethod(drawing_context)
     """Makes the context of operators that ask for one (training mode, random numbers)."""
 
 

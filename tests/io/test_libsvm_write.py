@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from ndsparse.errors import ArgumentError, ShapeError
 from ndsparse.io import libsvm_write
-from ndsparse.io.atomic import replacing
+from ndsparse.atomic import replacing
 from ndsparse.io.libsvm import read_rows
 from ndsparse.io.libsvm_write import write_rows
 

@@ -19,7 +19,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from ndsparse.io.atomic import replacing
+    >>> from ndsparse.atomic import replacing
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "a.txt"
     ...     with replacing(path) as file:
