@@ -23,7 +23,7 @@ from ndsparse.kernels.csr_structure import take_rows_count, take_rows_fill
 from ndsparse.kernels.csr_transpose import transpose
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, RowsArrays, compute_dtype, csr_operand, deliver, target
-from ndsparse.kernels.prefetch import AHEAD, prefetch
+from ndsparse.kernels.prefetch import AHEAD, prefetch_read
 from ndsparse.kernels.row_ids import locate, unique_ids
 from ndsparse.kernels.threads import balanced_bounds, even_bounds, run_blocks, threads_for
 
@@ -246,7 +246,7 @@ def _times_matrix(begin, end, indptr, indices, data, rhs, ahead, line, accumulat
                 for q in range(p + ahead, p + ahead + 4):
                     start = np.int64(indices[min(q, last)]) * n
                     for at in range(start, start + n, line):
-                        prefetch(rhs, at)
+                        prefetch_read(rhs, at)
             a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
             s, t, u, v = data[p], data[p + 1], data[p + 2], data[p + 3]
             for j in range(n):
@@ -256,7 +256,7 @@ def _times_matrix(begin, end, indptr, indices, data, rhs, ahead, line, accumulat
             if ahead:
                 start = np.int64(indices[min(p + ahead, last)]) * n
                 for at in range(start, start + n, line):
-                    prefetch(rhs, at)
+                    prefetch_read(rhs, at)
             a, s = indices[p], data[p]
             for j in range(n):
                 out[i, j] += s * rhs[a, j]

@@ -10,6 +10,7 @@ The instruction is made by an intrinsic, which must be built after numba is impo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,11 @@ def _nothing(array: Any, at: Any) -> None:
     """Do nothing."""
 
 
-def _make_prefetch() -> Callable[..., Any]:
+def _nothing_to_read(array: Any, at: Any) -> None:
+    """Do nothing."""
+
+
+def _make_prefetch(write: int) -> Callable[..., Any]:
     from llvmlite import ir
     from numba.core import cgutils, types
     from numba.extending import intrinsic
@@ -53,8 +58,8 @@ def _make_prefetch() -> Callable[..., Any]:
             function = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
             )
-            # for reading and writing (1), keep in all caches (3), data (1)
-            builder.call(function, [builder.bitcast(pointer, byte), word(1), word(3), word(1)])
+            # for writing or not, keep in all caches (3), data (1)
+            builder.call(function, [builder.bitcast(pointer, byte), word(write), word(3), word(1)])
             return context.get_dummy_value()
 
         return types.void(array, types.int64), generate
@@ -63,8 +68,14 @@ def _make_prefetch() -> Callable[..., Any]:
     return made
 
 
-prefetch: Any = Intrinsic(_nothing, _make_prefetch)
-"""``prefetch(array, at)``: ask for the cache line of the element at flat position ``at`` (C order)."""
+prefetch: Any = Intrinsic(_nothing, functools.partial(_make_prefetch, 1))
+"""``prefetch(array, at)``: ask for the cache line of the element at flat position ``at`` (C order).
+
+The line will be written: other cores lose it.
+"""
+
+prefetch_read: Any = Intrinsic(_nothing_to_read, functools.partial(_make_prefetch, 0))
+"""The same for a line that will only be read, and that other cores may be reading too."""
 
 
 @kernel

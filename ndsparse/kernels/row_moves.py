@@ -9,7 +9,7 @@ import numpy as np
 from ndsparse.kernels.border import AnyArray, index, moved, values
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import RowsArrays, compute_dtype, deliver, flat_rows, target
-from ndsparse.kernels.prefetch import AHEAD, prefetch
+from ndsparse.kernels.prefetch import AHEAD, prefetch_read
 from ndsparse.kernels.row_ids import intersect_count, locate
 from ndsparse.kernels.threads import even_bounds, run_blocks, threads_for
 
@@ -136,7 +136,7 @@ def _gather(begin, end, table, rows, ahead, line, out):
         if i + ahead < end:
             start = max(np.int64(rows[i + ahead]), 0) * width
             for at in range(start, start + width, line):
-                prefetch(table, at)
+                prefetch_read(table, at)
         r = rows[i]
         if r >= 0:
             for j in range(width):
