@@ -22,7 +22,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.bench
-	for program in benchmarks/bench_*.py; do $(BIN)/python $$program || exit 1; done
+	for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
 
 setup: $(READY)
 
