@@ -37,6 +37,11 @@ def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
     return array.reshape(shape)
 
 
+def aligned(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Return ``shape`` with ones in front, so that it has ``ndim`` dimensions."""
+    return (1,) * (ndim - len(shape)) + shape
+
+
 def _register(name: str, by_lhs: Function, by_rhs: Function) -> Operator:
     def body(ograd: Any, lhs: Any, rhs: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -56,4 +61,4 @@ OPERATORS = {name: _register(name, *slopes) for name, slopes in SLOPES.items()}
 def binary_gradient(op: Operator, name: str) -> None:
     """Give ``op`` the gradient of the function ``name``."""
     backward = OPERATORS[name]
-    op.grad(lambda g, lhs, rhs: backward(g, lhs, rhs))
+    op.grad(backward)

@@ -55,11 +55,11 @@ mul.grad(lambda g, lhs, rhs: (mul(g, rhs), mul(g, lhs)))
 
 
 @div.grad
-def _(g: Any, lhs: Any, rhs: Any) -> Any:
+def _quotient_gradient(g: Any, lhs: Any, rhs: Any) -> Any:
     return div(g, rhs), get("negative")(div(mul(g, lhs), get("square")(rhs)))
 
 
-# -- two arrays of one sparse type: union and intersection ------------------------------------------------
+# -- two arrays of one sparse type: union and intersection --------------------------------------------
 
 
 def _union_rows(op: Operator, code: Op) -> None:
@@ -103,7 +103,7 @@ def _(lhs: RowSparseChunk, rhs: RowSparseChunk, out: RowSparseChunk) -> None:
     row_sparse.intersection_fill(Op.MUL, lhs.rows, rhs.rows, out.check_and_alloc(count, _id_dtype(lhs, rhs)))
 
 
-# -- a sparse and a dense array ------------------------------------------------------------------------------
+# -- a sparse and a dense array -----------------------------------------------------------------------
 
 
 def _dense_sum_rows(op: Operator, code: Op, reflected: Op) -> None:
@@ -154,7 +154,7 @@ _both_orders(mul, "csr", "csr", _scale_csr, Op.MUL, Op.MUL)
 _both_orders(mul, "row_sparse", "row_sparse", _scale_rows, Op.MUL, Op.MUL)
 
 
-# -- quotients ------------------------------------------------------------------------------------------------
+# -- quotients ----------------------------------------------------------------------------------------
 
 
 @div.on("row_sparse, row_sparse -> default")
@@ -169,7 +169,7 @@ def _(lhs: RowSparseChunk, rhs: RowSparseChunk, out: DefaultChunk) -> None:
 
 
 scatter_div = _binary("_scatter_elemwise_div", divide, "lhs / rhs at the stored rows of lhs")
-scatter_div.grad(lambda g, lhs, rhs: div.gradient(g, lhs, rhs))  # type: ignore[misc]
+scatter_div.grad(_quotient_gradient)
 
 
 @scatter_div.on("row_sparse, default|row_sparse|csr -> row_sparse")
@@ -179,24 +179,22 @@ def _(lhs: RowSparseChunk, rhs: Any, out: RowSparseChunk) -> None:
     evaluate(divide, (source.data, divisors), like(out, source))
 
 
-# -- maximum and others that keep 0 op 0 = 0 ------------------------------------------------------------------
+# -- maximum and others that keep 0 op 0 = 0 ----------------------------------------------------------
 
-for _name, _function, _code, _doc, _aliases in (
+UNIONS: list[tuple[str, Function, Op, str, tuple[str, ...]]] = [
     ("_maximum", np.maximum, Op.MAXIMUM, "the larger of both", ("_Maximum",)),
     ("_minimum", np.minimum, Op.MINIMUM, "the smaller of both", ("_Minimum",)),
     ("_hypot", np.hypot, Op.HYPOT, "sqrt(lhs^2 + rhs^2)", ()),
-):
-    _op = _binary(_name, _function, _doc, _aliases)
-    _union_rows(_op, _code)
-    binary_gradient(_op, _name.removeprefix("_"))
+]
+"""Functions with f(0, 0) = 0 and rows for two arrays of one sparse type."""
 
-for _name, _function, _doc, _aliases in (
+DENSE: list[tuple[str, Function, str, tuple[str, ...]]] = [
     ("_mod", mod, "lhs modulo rhs, with the sign of rhs and 0 where rhs is 0", ("_Mod",)),
     ("_power", power, "lhs ** rhs", ("_Power",)),
-):
-    binary_gradient(_binary(_name, _function, _doc, _aliases), _name.removeprefix("_"))
+]
+"""Functions with a dense result."""
 
-for _name, _function, _doc, _aliases in (
+TESTS: list[tuple[str, Function, str, tuple[str, ...]]] = [
     ("_equal", np.equal, "1 where lhs == rhs, else 0", ("_Equal",)),
     ("_not_equal", np.not_equal, "1 where lhs != rhs, else 0", ("_Not_Equal",)),
     ("_greater", np.greater, "1 where lhs > rhs, else 0", ("_Greater",)),
@@ -206,5 +204,14 @@ for _name, _function, _doc, _aliases in (
     ("_logical_and", np.logical_and, "1 where both are not 0, else 0", ("_Logical_And",)),
     ("_logical_or", np.logical_or, "1 where either is not 0, else 0", ("_Logical_Or",)),
     ("_logical_xor", np.logical_xor, "1 where exactly one is not 0, else 0", ("_Logical_Xor",)),
-):
+]
+"""Comparisons and logic: 0 or 1 in the dtype of the operands, without a gradient."""
+
+for _name, _function, _code, _doc, _aliases in UNIONS:
+    _op = _binary(_name, _function, _doc, _aliases)
+    _union_rows(_op, _code)
+    binary_gradient(_op, _name.removeprefix("_"))
+for _name, _function, _doc, _aliases in DENSE:
+    binary_gradient(_binary(_name, _function, _doc, _aliases), _name.removeprefix("_"))
+for _name, _function, _doc, _aliases in TESTS:
     _binary(_name, _function, _doc, _aliases).grad(lambda g, lhs, rhs: None)

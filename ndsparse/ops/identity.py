@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ndsparse.ops.registry import Operator, operator
+from ndsparse.ops.registry import Operator, get, operator
 from ndsparse.storage import CSRChunk, RowSparseChunk
 from ndsparse.storage.structure import canonical
 
@@ -38,14 +38,16 @@ identity = _copying("_copy", ("identity", "_backward_copy"), "Return a copy.  Th
 identity.grad(lambda g, data: g)
 
 block_grad = _copying(
-    "BlockGrad", ("stop_gradient",), "Return the array unchanged; no gradient passes through.  The storage type is kept."
+    "BlockGrad",
+    ("stop_gradient",),
+    "Return the array unchanged; no gradient passes through.  The storage type is kept.",
 )
 block_grad.grad(lambda g, data: None)
 
 make_loss = _copying(
     "make_loss", (), "Return the array unchanged, as a loss: its gradient is 1 whatever arrives from above."
 )
-make_loss.grad(lambda g, data: ones_like(data))
+make_loss.grad(lambda g, data: get("ones_like")(data))
 
 
 @operator("data(*s) -> (*s)", inplace=True)
@@ -119,7 +121,7 @@ def _backward_make_loss(
     if normalization == "batch":
         scale /= max(data.shape[0], 1)
     elif normalization == "valid":
-        scale /= max(np.count_nonzero(data > valid_thresh), 1)
+        scale /= max(int(np.count_nonzero(data > valid_thresh)), 1)
     return np.full_like(data, scale)
 
 

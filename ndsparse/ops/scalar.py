@@ -35,7 +35,9 @@ class Scalar(NamedTuple):
 SCALARS: dict[str, Scalar] = {
     "_plus_scalar": Scalar(np.add, "pass", "x + scalar", False, ("_PlusScalar",)),
     "_minus_scalar": Scalar(np.subtract, "pass", "x - scalar", False, ("_MinusScalar",)),
-    "_rminus_scalar": Scalar(lambda x, s: np.subtract(s, x), "negative", "scalar - x", False, ("_RMinusScalar",)),
+    "_rminus_scalar": Scalar(
+        lambda x, s: np.subtract(s, x), "negative", "scalar - x", False, ("_RMinusScalar",)
+    ),
     "_mul_scalar": Scalar(np.multiply, "_mul_scalar", "x * scalar", True, ("_MulScalar",)),
     "_div_scalar": Scalar(divide, "_div_scalar", "x / scalar", True, ("_DivScalar",)),
     "_rdiv_scalar": Scalar(
@@ -45,7 +47,9 @@ SCALARS: dict[str, Scalar] = {
     "_rpower_scalar": Scalar(
         lambda x, s: power(s, x), lambda x, s: power(s, x) * _log(s), "scalar ** x", False, ("_RPowerScalar",)
     ),
-    "_mod_scalar": Scalar(mod, "pass", "x modulo scalar, with the sign of the scalar", False, ("_ModScalar",)),
+    "_mod_scalar": Scalar(
+        mod, "pass", "x modulo scalar, with the sign of the scalar", False, ("_ModScalar",)
+    ),
     "_rmod_scalar": Scalar(
         lambda x, s: mod(s, x), lambda x, s: -np.floor(s / x), "scalar modulo x", False, ("_RModScalar",)
     ),
@@ -55,11 +59,11 @@ SCALARS: dict[str, Scalar] = {
     "_minimum_scalar": Scalar(
         np.minimum, lambda x, s: x <= s, "the smaller of x and scalar", False, ("_MinimumScalar",)
     ),
-    "_hypot_scalar": Scalar(
-        np.hypot, hypot_slope, "sqrt(x^2 + scalar^2)", False, ("_HypotScalar",)
-    ),
+    "_hypot_scalar": Scalar(np.hypot, hypot_slope, "sqrt(x^2 + scalar^2)", False, ("_HypotScalar",)),
     "_equal_scalar": Scalar(np.equal, None, "1 where x == scalar, else 0", False, ("_EqualScalar",)),
-    "_not_equal_scalar": Scalar(np.not_equal, None, "1 where x != scalar, else 0", False, ("_NotEqualScalar",)),
+    "_not_equal_scalar": Scalar(
+        np.not_equal, None, "1 where x != scalar, else 0", False, ("_NotEqualScalar",)
+    ),
     "_greater_scalar": Scalar(np.greater, None, "1 where x > scalar, else 0", False, ("_GreaterScalar",)),
     "_greater_equal_scalar": Scalar(
         np.greater_equal, None, "1 where x >= scalar, else 0", False, ("_GreaterEqualScalar",)
@@ -103,7 +107,9 @@ def _into(function: np.ufunc) -> Function:
         if data.dtype.kind != "f":
             return evaluate(_applied(function), (data,), out, scalar=scalar)
         with np.errstate(all="ignore"):
-            return function(data, scalar) if out is None else function(data, scalar, out=out, casting="unsafe")
+            if out is None:
+                return function(data, scalar)
+            return function(data, scalar, out=out, casting="unsafe")
 
     return body
 
@@ -177,5 +183,6 @@ def _scatter(name: str, function: Function, doc: str) -> None:
 
 
 _scatter("_scatter_plus_scalar", np.add, "Return x + scalar of the stored elements; absent ones stay absent.")
-_scatter("_scatter_minus_scalar", np.subtract, "Return x - scalar of the stored elements; absent ones stay absent.")
-
+_scatter(
+    "_scatter_minus_scalar", np.subtract, "Return x - scalar of the stored elements; absent ones stay absent."
+)

@@ -125,12 +125,13 @@ OTHERS: dict[str, Unary] = {
     "arccosh": Unary(np.arccosh, lambda x: 1 / np.sqrt(x * x - 1), "input", "the inverse hyperbolic cosine"),
     "cos": Unary(np.cos, lambda x: -np.sin(x), "input", "the cosine"),
     "cosh": Unary(np.cosh, np.sinh, "input", "the hyperbolic cosine"),
-    "digamma": Unary(
-        _digamma, _trigamma, "input", "the logarithmic derivative of the gamma function"
-    ),
+    "digamma": Unary(_digamma, _trigamma, "input", "the logarithmic derivative of the gamma function"),
     "erf": Unary(_special("erf"), lambda x: 2 / ROOT_PI * np.exp(-x * x), "input", "the error function"),
     "erfinv": Unary(
-        _special("erfinv"), lambda y: ROOT_PI / 2 * np.exp(y * y), "output", "the inverse of the error function"
+        _special("erfinv"),
+        lambda y: ROOT_PI / 2 * np.exp(y * y),
+        "output",
+        "the inverse of the error function",
     ),
     "exp": Unary(np.exp, lambda y: y, "output", "the exponential"),
     "gamma": Unary(
@@ -173,13 +174,14 @@ def _with_gradient(op: Operator, derivative: Function | None, of: str) -> None:
     if of == "output":
         op.grad(lambda g, data, *, outputs: backward(g, outputs))
     else:
-        op.grad(lambda g, data: backward(g, data))
+        op.grad(backward)
 
 
 def _register(name: str, entry: Unary, keeps: bool) -> None:
     body = dense_body(entry.function, _doc(entry.doc, keeps))
-    options = {"aliases": entry.aliases, "into": True, "inplace": True, "zero_preserving": keeps}
-    op = operator("data(*s) -> (*s)", name=name, **options)(body)
+    op = operator(
+        "data(*s) -> (*s)", name=name, aliases=entry.aliases, into=True, inplace=True, zero_preserving=keeps
+    )(body)
     if keeps:
         stored_rows(op, entry.function)
     _with_gradient(op, entry.derivative, entry.of)
