@@ -21,6 +21,7 @@ import numpy as np
 
 from ndsparse.context import Context
 from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ndsparse.executor.describe import describe
 from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type, plan_memory
 from ndsparse.executor.passes.gradient import gradient
 from ndsparse.executor.passes.infer_shape import require_known
@@ -267,6 +268,10 @@ class Executor:
     def graph(self) -> Graph:
         """The optimised graph, with the attributes of all passes."""
         return self._graph
+
+    def debug_str(self) -> str:
+        """Return the bound graph as a table: storage types, dispatch and memory of every node."""
+        return describe(self._graph)
 
     def set_monitor_callback(self, callback: Any, monitor_all: bool = False) -> None:
         """Call ``callback(name, array)`` with every node's output, None to stop."""

@@ -229,3 +229,10 @@ def test_a_deep_graph_trains():
 def test_eval():
     (y,) = linear().eval(mx.cpu(), x=csr(), w=nd.array(W).tostype("row_sparse"))
     np.testing.assert_allclose(y.asnumpy(), X @ W, rtol=1e-5)
+
+
+def test_the_bound_graph_prints_as_a_table():
+    text = bound().debug_str().splitlines()
+    assert text[0].split()[:2] == ["node", "operator"]
+    assert text[3].split() == ["y", "dot", "csr,", "row_sparse", "->", "default", "fcompute_ex", "6x3", "given"]
+    assert text[-1].startswith("shared buffers: ")
