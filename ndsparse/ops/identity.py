@@ -13,15 +13,19 @@ from ndsparse.storage.structure import canonical
 SPARSE = ("csr -> csr", "row_sparse -> row_sparse")
 
 
-def _copying(name: str, aliases: tuple[str, ...], doc: str) -> Operator:
-    """Register an operator that returns its input."""
+def copying(name: str, aliases: tuple[str, ...], doc: str, *, scaled: bool = False) -> Operator:
+    """Register an operator that returns its input; ``scaled``: with an attribute ``scalar``."""
 
-    def body(data: Any, out: Any = None) -> Any:
+    def plain(data: Any, out: Any = None) -> Any:
         if out is None:
             return data
         np.copyto(out, data)
         return out
 
+    def with_scalar(data: Any, out: Any = None, *, scalar: float = 1.0) -> Any:
+        return plain(data, out)
+
+    body = with_scalar if scaled else plain
     body.__doc__ = doc
     op = operator(
         "data(*s) -> (*s)", name=name, aliases=aliases, into=True, inplace=True, zero_preserving=True
@@ -34,17 +38,17 @@ def _copying(name: str, aliases: tuple[str, ...], doc: str) -> Operator:
     return op
 
 
-identity = _copying("_copy", ("identity", "_backward_copy"), "Return a copy.  The storage type is kept.")
+identity = copying("_copy", ("identity", "_backward_copy"), "Return a copy.  The storage type is kept.")
 identity.grad(lambda g, data: g)
 
-block_grad = _copying(
+block_grad = copying(
     "BlockGrad",
     ("stop_gradient",),
     "Return the array unchanged; no gradient passes through.  The storage type is kept.",
 )
 block_grad.grad(lambda g, data: None)
 
-make_loss = _copying(
+make_loss = copying(
     "make_loss", (), "Return the array unchanged, as a loss: its gradient is 1 whatever arrives from above."
 )
 make_loss.grad(lambda g, data: get("ones_like")(data))
