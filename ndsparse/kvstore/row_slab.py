@@ -198,13 +198,16 @@ class RowSlab:
             begin, end = np.searchsorted(chunks, (number, number + 1))
             self.first.fill(self._chunks[number].columns["weight"], rows[begin:end], ids[begin:end])
 
-    def groups(self, places: AnyArray) -> Iterator[Group]:
-        """Go through places chunk by chunk (places of -1 are left out)."""
+    def groups(self, places: AnyArray, *, empty: bool = False) -> Iterator[Group]:
+        """Go through places chunk by chunk (places of -1 are left out).
+
+        ``empty`` asks for the chunks too that none of the places is in.
+        """
         chunks = len(self._chunks)
         bounds, order, rows = kernels.group_places(places, chunks)
         for number in range(chunks):
             begin, end = int(bounds[number]), int(bounds[number + 1])
-            if begin < end:
+            if begin < end or empty:
                 yield Group(self.chunk(number), rows[begin:end], order[begin:end])
 
     def chunk(self, number: int) -> dict[str, AnyArray]:
@@ -265,6 +268,17 @@ class RowSlab:
         for group in self.groups(places):
             kernels.move_rows(group.columns[column], group.rows, result, group.sources)
         return ids, result
+
+    def ids_by_chunk(self) -> Iterator[AnyArray]:
+        """Return the ids of each chunk in the order of its rows."""
+        ids, places = np.empty(self._count, np.int64), np.empty(self._count, np.int64)
+        kernels.entries(self._table, ids, places)
+        bounds, order, rows = kernels.group_places(places, len(self._chunks))
+        for number, chunk in enumerate(self._chunks):
+            part = slice(int(bounds[number]), int(bounds[number + 1]))
+            by_row = np.empty(chunk.used, np.int64)
+            by_row[rows[part]] = ids[order[part]]
+            yield by_row
 
     def memory(self) -> Memory:
         """Return what the slab occupies."""

@@ -40,17 +40,17 @@ class Updater:
         self.optimizer.update_multi_precision(index, weight, grad, self.states[index])
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """Return the states, and with ``dump_optimizer`` the optimizer and its counts, as bytes.
+        """Return the states and counts of updates, and with ``dump_optimizer`` the optimizer, as bytes.
 
         The bytes are an uncompressed ``.npz`` file without pickled objects: see
         :mod:`ndsparse.optimizer.archive`.
         """
         arrays: list[tuple[str, Any]] = []
         states = [[index, _describe(state, arrays)] for index, state in self.states.items()]
-        meta: dict[str, Any] = {"format": FORMAT, "version": 1, "states": states}
+        counts = self.optimizer.counts()
+        meta: dict[str, Any] = {"format": FORMAT, "version": 1, "states": states, "counts": counts}
         if dump_optimizer:
             meta["optimizer"] = self.optimizer.to_config()
-            meta["counts"] = self.optimizer.counts()
         file = io.BytesIO()
         write_archive(file, meta, arrays)
         return file.getvalue()
@@ -63,7 +63,7 @@ class Updater:
         self.states = {index: _rebuild(layout, arrays) for index, layout in meta["states"]}
         if "optimizer" in meta:
             self.optimizer = Optimizer.from_config(meta["optimizer"])
-            self.optimizer.set_counts(meta["counts"])
+        self.optimizer.set_counts(meta["counts"])
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
