@@ -14,8 +14,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ndsparse.errors import ArgumentError, ShapeError
 from ndsparse.atomic import replacing
+from ndsparse.errors import ArgumentError, ShapeError
 
 _WRITERS: dict[str, Any] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 _ELEMENTS_AT_ONCE = 1 << 16
