@@ -81,7 +81,7 @@ def install(wheel: Path, folder: Path) -> Path:
     venv.create(folder, with_pip=True)
     interpreter = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     subprocess.run(
-        [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "-qq", "--no-compile", wheel],
+        [interpreter, "-m", "pip", "--disable-pip-version-check", "install", "-qq", wheel],
         check=True,
     )
     return interpreter
