@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import io
 import re
 from pathlib import Path
 
@@ -15,10 +17,11 @@ SOURCES = [p for p in sorted((ROOT / "ndsparse").rglob("*.py")) if ">>>" in p.re
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def python_blocks(text: str) -> list[tuple[int, str]]:
-    """Return the fenced blocks of Python in a page with their first lines."""
-    found = re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, m.start(1)), m.group(1)) for m in found]
+def python_blocks(text: str) -> list[tuple[int, str, str | None]]:
+    """Return the blocks of Python in a page: first line, code, and the text block that follows at once."""
+    pattern = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+    found = re.finditer(pattern, text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, m.start(1)), m.group(1), m.group(2)) for m in found]
 
 
 def relative(path: Path) -> str:
@@ -31,11 +34,14 @@ def test_blocks_of_a_page_run_one_after_the_other(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for line, block in python_blocks(page.read_text(encoding="utf-8")):
+    for line, block, printed in python_blocks(page.read_text(encoding="utf-8")):
         if block.startswith(">>>"):
             run_examples(block, namespace, str(page), line)
-        else:
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile("\n" * line + block, str(page), "exec"), namespace)
+        if printed is not None:
+            assert output.getvalue().split() == printed.split(), f"{relative(page)}, block at line {line}"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=relative)
