@@ -146,7 +146,7 @@ class NDArrayIter(DataIter):
         """Return row ids by place in the epoch: what was rolled over, the rows, and around again."""
         places = np.arange(begin, end) % max(self._total, 1)
         new = places - len(self._rolled)
-        ids = new if self._order is None else self._order[new]
+        ids = new if self._order is None else self._order[np.maximum(new, 0)]
         if len(self._rolled):
             ids = np.where(new < 0, self._rolled[np.minimum(places, len(self._rolled) - 1)], ids)
         return ids

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from ndsparse.atomic import replacing
 from ndsparse.errors import ArgumentError, ShapeError
 from ndsparse.io import libsvm_write
-from ndsparse.atomic import replacing
 from ndsparse.io.libsvm import read_rows
 from ndsparse.io.libsvm_write import write_rows
 
