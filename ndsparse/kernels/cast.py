@@ -12,6 +12,7 @@ the fill reads only where there are some.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -212,15 +213,15 @@ def _count_dense(begin, end, dense, bits, counts, totals):
     n = dense.shape[1]
     full = n >> 4
     for i in range(begin, end):
-        total = 0
+        total: Any = 0
         for chunk in range(full):
-            count = np.uint32(0)
+            count: Any = np.uint32(0)
             for j in range(chunk << 4, (chunk << 4) + 16):
                 count += np.uint32((dense[i, j] & bits) != 0)
             counts[i, chunk] = count
             total += count
         if full << 4 < n:
-            rest = np.uint32(0)
+            rest: Any = np.uint32(0)
             for j in range(full << 4, n):
                 rest += np.uint32((dense[i, j] & bits) != 0)
             counts[i, full] = rest

@@ -3,12 +3,14 @@
 Two facts of memory decide the form of the kernels.
 
 * Rows of the dense matrix are read in the order of the column indices, which no hardware guesses:
-  they are asked for ahead of time (:mod:`ndsparse.kernels.prefetch`), and four of them are added to
-  a row of the result at once, so that it is loaded and stored a quarter as often.
+  they are asked for ahead of time, and a row of the result stays in registers until it is complete
+  (:mod:`ndsparse.kernels.row_product`).
 * The product with the transpose would scatter to rows of the result, which two threads may not do to
-  the same row.  A transpose by counting sort costs less than the scattered writes it saves, and
-  leaves each row of the result to one thread, summed in the order of the rows: the same bits with any
-  number of threads.
+  the same row.  Where the result fits the cache, each thread does some of the columns of all rows.
+  Where it does not, a transpose by counting sort costs less than the scattered writes it saves.  In
+  both, an element is summed in the order of the rows: the same bits with any number of threads.
+  (Few columns and a small result: each thread sums some rows in memory of its own, if the setting
+  ``deterministic`` allows that.)
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -23,12 +25,15 @@ from ndsparse.kernels.csr_structure import take_rows_count, take_rows_fill
 from ndsparse.kernels.csr_transpose import transpose
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, RowsArrays, compute_dtype, csr_operand, deliver, target
-from ndsparse.kernels.prefetch import AHEAD, prefetch_read
 from ndsparse.kernels.row_ids import locate, unique_ids
+from ndsparse.kernels.row_product import gather_rows_product, scatter_rows_product
 from ndsparse.kernels.threads import balanced_bounds, even_bounds, run_blocks, threads_for
 
-_CACHED_BYTES = 1 << 18
-"""A dense operand up to this size stays in the second-level cache: no use in prefetching."""
+_CACHED_BYTES = 1 << 22
+"""A result up to this size stays in cache, and scattering to it costs less than a transpose."""
+
+_COLUMNS_A_THREAD = 16
+"""Columns of a result (a cache line of float32) that are enough for a thread of their own."""
 
 
 def csr_dense(csr: CsrArrays, rhs: AnyArray, out: AnyArray, *, accumulate: bool = False) -> None:
@@ -76,8 +81,10 @@ def csr_t_dense(csr: CsrArrays, rhs: AnyArray, out: AnyArray, *, accumulate: boo
     rhs = values(rhs, dtype)
     result = target(out, dtype, load=accumulate)
     columns = len(out)
-    if rhs.ndim == 1 or rhs.shape[1] == 1:
-        _scatter_column(csr, rhs.reshape(-1), result.reshape(-1), accumulate)
+    if rhs.ndim == 1 or rhs.shape[1] == 1 or result.nbytes <= _CACHED_BYTES:
+        if not accumulate:
+            result.fill(0)
+        _scatter_product(csr, _as_matrix(rhs), _as_matrix(result))
     else:
         nnz = len(csr[1])
         turned = (np.empty(columns + 1, csr[0].dtype), np.empty(nnz, csr[0].dtype), np.empty(nnz, dtype))
@@ -193,25 +200,30 @@ def _multiply(
     bounds = balanced_bounds(indptr, threads_for(work))
     if width == 1:
         run_blocks(_times_vector, bounds, indptr, indices, data, rhs.reshape(-1), accumulate, out.reshape(-1))
-        return
-    cached = rhs.nbytes <= _CACHED_BYTES
-    line = width if cached else max(1, 64 // rhs.itemsize)
-    ahead = 0 if cached else AHEAD
-    run_blocks(_times_matrix, bounds, indptr, indices, data, rhs, ahead, line, accumulate, out)
+    else:
+        run_blocks(gather_rows_product, bounds, indptr, indices, data, rhs, accumulate, out)
 
 
-def _scatter_column(csr: CsrArrays, rhs: AnyArray, out: AnyArray, accumulate: bool) -> None:
-    """Add to one column of results; each thread has its own where that is small beside the work."""
+def _scatter_product(csr: CsrArrays, rhs: AnyArray, out: AnyArray) -> None:
+    """Add ``csr.T @ rhs``: threads share the columns, or else the rows, with sums of their own."""
     indptr, indices, data = csr
-    nnz = len(indices)
-    threads = 1 if settings.deterministic else min(threads_for(nnz), 1 + nnz // max(len(out), 1))
-    if not accumulate:
-        out.fill(0)
-    bounds = balanced_bounds(indptr, threads)
-    own = np.zeros((threads - 1, len(out)), out.dtype)
-    run_blocks(_scatter, range(threads + 1), np.asarray(bounds), indptr, indices, data, rhs, own, out)
+    width = rhs.shape[1]
+    threads = threads_for(len(indices) * width)
+    if threads == 1 or width >= _COLUMNS_A_THREAD * threads:
+        cuts = [width * t // threads & -_COLUMNS_A_THREAD for t in range(threads)] + [width]
+        run_blocks(_scatter_columns, range(threads + 1), np.asarray(cuts), *csr, rhs, out)
+        return
+    if settings.deterministic or len(indices) < 4 * len(out):
+        threads = 1
+    own = np.zeros((threads - 1, *out.shape), out.dtype)
+    parts = np.asarray(balanced_bounds(indptr, threads))
+    run_blocks(_scatter_parts, range(threads + 1), parts, indptr, indices, data, rhs, own, out)
     if threads > 1:
-        run_blocks(_add_all, even_bounds(len(out), threads), own, out)
+        run_blocks(_add_all, even_bounds(out.size, threads), own.reshape(threads - 1, -1), out.reshape(-1))
+
+
+def _as_matrix(array: AnyArray) -> AnyArray:
+    return array[:, None] if array.ndim == 1 else array
 
 
 def _restrict(csr: CsrArrays, slots: AnyArray) -> CsrArrays:
@@ -231,49 +243,19 @@ def _times_vector(begin, end, indptr, indices, data, rhs, accumulate, out):
         out[i] = total
 
 
-@kernel(fastmath={"contract"})
-def _times_matrix(begin, end, indptr, indices, data, rhs, ahead, line, accumulate, out):
-    n = out.shape[1]
-    last = indptr[end] - 1
-    for i in range(begin, end):
-        if not accumulate:
-            for j in range(n):
-                out[i, j] = 0
-        p = indptr[i]
-        stop = indptr[i + 1]
-        while p + 4 <= stop:
-            if ahead:
-                for q in range(p + ahead, p + ahead + 4):
-                    start = np.int64(indices[min(q, last)]) * n
-                    for at in range(start, start + n, line):
-                        prefetch_read(rhs, at)
-            a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
-            s, t, u, v = data[p], data[p + 1], data[p + 2], data[p + 3]
-            for j in range(n):
-                out[i, j] += s * rhs[a, j] + t * rhs[b, j] + u * rhs[c, j] + v * rhs[d, j]
-            p += 4
-        while p < stop:
-            if ahead:
-                start = np.int64(indices[min(p + ahead, last)]) * n
-                for at in range(start, start + n, line):
-                    prefetch_read(rhs, at)
-            a, s = indices[p], data[p]
-            for j in range(n):
-                out[i, j] += s * rhs[a, j]
-            p += 1
+@kernel
+def _scatter_columns(begin, end, cuts, indptr, indices, data, rhs, out):
+    for part in range(begin, end):
+        scatter_rows_product(0, len(rhs), indptr, indices, data, rhs, cuts[part], cuts[part + 1], out)
 
 
-@kernel(fastmath={"contract"})
-def _scatter(begin, end, bounds, indptr, indices, data, rhs, own, out):
-    for block in range(begin, end):
-        for i in range(bounds[block], bounds[block + 1]):
-            v = rhs[i]
-            if block == 0:
-                for p in range(indptr[i], indptr[i + 1]):
-                    out[indices[p]] += data[p] * v
-            else:
-                for p in range(indptr[i], indptr[i + 1]):
-                    own[block - 1, indices[p]] += data[p] * v
+@kernel
+def _scatter_parts(begin, end, parts, indptr, indices, data, rhs, own, out):
+    for part in range(begin, end):
+        result = out if part == 0 else own[part - 1]
+        scatter_rows_product(
+            parts[part], parts[part + 1], indptr, indices, data, rhs, 0, out.shape[1], result
+        )
 
 
 @kernel
