@@ -200,7 +200,7 @@ class RowEntry(Entry):
         if out.dtype == self.slab.dtype and out.flags.c_contiguous:
             self.slab.read(ids, out=self._flat(out))
         else:
-            np.copyto(self._flat(out), self.slab.read(ids), casting="unsafe")
+            np.copyto(out, self.slab.read(ids).reshape(out.shape), casting="unsafe")
 
     def stored(self) -> Gradient:
         """Return what a row_sparse copy of the weight holds: all rows, unless the others are zeros."""
