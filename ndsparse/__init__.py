@@ -10,6 +10,7 @@ from ndsparse import (
     context,
     errors,
     ndarray,
+    operator,
     symbol,
 )
 from ndsparse import ndarray as nd
@@ -25,5 +26,5 @@ MXNetError = NDSparseError
 
 __all__ = [
     "AttrScope", "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned",
-    "current_context", "errors", "gpu", "nd", "ndarray", "num_gpus", "sym", "symbol",
+    "current_context", "errors", "gpu", "nd", "ndarray", "num_gpus", "operator", "sym", "symbol",
 ]  # fmt: skip

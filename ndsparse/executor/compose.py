@@ -33,7 +33,7 @@ def compose(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Symb
     name = fresh_name(name, op.name)
     if not op.variadic:
         wanted = op.inputs_of(attrs)
-        pairs = zip(op.input_names, inputs, strict=True)
+        pairs = zip(op.names(attrs), inputs, strict=True)
         inputs = [s if s is not None else _implicit(f"{name}_{n}", notes) for n, s in pairs if n in wanted]
     entries = []
     for value in inputs:

@@ -84,10 +84,11 @@ class Graph:
         """Return the ids (``id(node)``) of the variables that are auxiliary states."""
         found = set()
         for node in self.nodes:
-            if node.op is None or not node.op.aux:
+            states = () if node.op is None else node.op.aux_of(node.attrs)
+            if node.op is None or not states:
                 continue
             for name, entry in zip(node.op.inputs_of(node.attrs), node.inputs, strict=False):
-                if name in node.op.aux and entry.node.is_variable:
+                if name in states and entry.node.is_variable:
                     found.add(id(entry.node))
         return found
 

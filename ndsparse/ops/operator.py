@@ -169,6 +169,14 @@ class Operator:
             return self.input_names
         return tuple(n for n in self.input_names if n not in self._omit or not self._omit[n](attrs))
 
+    def names(self, attrs: Attrs) -> tuple[str, ...]:
+        """Return the names of all inputs, those that attributes omit included (for ``bind``)."""
+        return self.input_names
+
+    def aux_of(self, attrs: Attrs) -> Sequence[str]:
+        """Return the names of the inputs that are auxiliary states."""
+        return self.aux
+
     def num_outputs(self, attrs: Attrs) -> int:
         """Return how many outputs there are under ``attrs``."""
         return self._outputs(attrs) if callable(self._outputs) else self._outputs
