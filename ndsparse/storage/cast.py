@@ -17,17 +17,19 @@ others       others                     O(nnz) and a sort
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ndsparse.errors import ShapeError
+from ndsparse.kernels import border
 from ndsparse.kernels import cast as kernels
 from ndsparse.storage.chunk import Chunk, storage_class
 from ndsparse.storage.csr import CSRChunk
 from ndsparse.storage.default import DefaultChunk
 from ndsparse.storage.row_sparse import RowSparseChunk
 
-Conversion = Callable[[Chunk, Chunk], None]
+Conversion = Callable[[Any, Any], None]
 
 
 def cast(source: Chunk, target: Chunk) -> None:
@@ -43,14 +45,11 @@ def cast(source: Chunk, target: Chunk) -> None:
     if type(source) is type(target):
         target.copy_from(source)
         return
-    if isinstance(target, DefaultChunk) and (source.dtype == target.dtype or not target.initialized):
-        if source.dtype == target.dtype and target.initialized:
-            source.to_dense(target.check_and_alloc_data(target.shape))
-        else:
-            target.adopt(source.to_dense().astype(target.dtype, copy=False))
+    if isinstance(target, DefaultChunk):
+        _to_default(source, target)
         return
     if source.dtype != target.dtype:
-        same = type(target)(target.shape, source.dtype)
+        same = type(target)(target.shape, source.dtype, target.aux_types)
         cast(source, same)
         target.copy_from(same)
         return
@@ -73,19 +72,33 @@ def converted(source: Chunk, stype: str) -> Chunk:
     return target
 
 
-def _csr_to_row_sparse(source: Chunk, target: Chunk) -> None:
-    assert isinstance(source, CSRChunk) and isinstance(target, RowSparseChunk)
+def _to_default(source: Chunk, target: DefaultChunk) -> None:
+    if not target.initialized:
+        target.adopt(source.to_dense().astype(target.dtype, copy=False))
+        return
+    out = target.check_and_alloc_data(target.shape)
+    if source.dtype == target.dtype and out.flags.c_contiguous:
+        source.to_dense(out)
+    else:
+        np.copyto(out, source.to_dense(), casting="unsafe")
+
+
+def _csr_to_row_sparse(source: CSRChunk, target: RowSparseChunk) -> None:
     found = kernels.csr_to_rows_count(source.indptr)
-    ids, data = target.check_and_alloc(len(found))
+    ids, data = target.check_and_alloc(len(found), _index_dtype(source))
     np.copyto(ids, found)
     kernels.csr_to_rows_fill(source.csr, found, data)
 
 
-def _row_sparse_to_csr(source: Chunk, target: Chunk) -> None:
-    assert isinstance(source, RowSparseChunk) and isinstance(target, CSRChunk)
-    indptr = target.alloc_indptr()
+def _row_sparse_to_csr(source: RowSparseChunk, target: CSRChunk) -> None:
+    indptr = target.alloc_indptr(_index_dtype(source, source.data.size))
     plan = kernels.rows_to_csr_count(source.rows, source.shape[0], indptr)
     kernels.rows_to_csr_fill(source.rows, plan, target.alloc_elements(plan.nnz))
+
+
+def _index_dtype(source: Chunk, nnz: int = 0) -> np.dtype[Any]:
+    """Return the dtype of index arrays derived from those of ``source``: int32 where all are."""
+    return border.index_dtype(max(*source.shape, nnz), *source.aux_types)
 
 
 _DIRECT: dict[tuple[str, str], Conversion] = {

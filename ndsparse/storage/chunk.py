@@ -31,11 +31,10 @@ from ndsparse.errors import ArgumentError, DTypeError, ShapeError, StorageTypeEr
 Array = NDArray[Any]
 Shape = tuple[int, ...]
 
-INT64 = np.dtype(np.int64)
+INT64: np.dtype[Any] = np.dtype(np.int64)
 INDEX_DTYPES = (np.dtype(np.int32), INT64)
 DTYPES = tuple(
-    np.dtype(t)
-    for t in (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
+    np.dtype(t) for t in (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
 )
 GROWTH = 1.5
 """A buffer that must grow takes at least this times its old capacity."""
@@ -81,7 +80,9 @@ class Chunk:
         self.dtype = dtype = dtype if type(dtype) is np.dtype else np.dtype(dtype)
         self.meta = (self.stype, shape, dtype.num)
         count = len(self.aux_names)
-        self.aux_types = [INT64] * count if aux_types is None else [np.dtype(t) for t in aux_types]
+        self.aux_types: list[np.dtype[Any]] = (
+            [INT64] * count if aux_types is None else [np.dtype(t) for t in aux_types]
+        )
         self._data: Array | None = None
         self._data_buffer: Array | None = None
         self._aux: list[Array | None] = [None] * count
@@ -209,10 +210,12 @@ class Chunk:
 
     def _fit(self, buffer: Array | None, shape: Shape, dtype: np.dtype[Any], bit: int) -> Array:
         size = math.prod(shape)
-        if buffer is not None and buffer.dtype == dtype and not self._pinned & bit:
-            if buffer.size >= size and buffer.ndim == 1:
+        if buffer is not None and buffer.dtype == dtype:
+            reusable = buffer.flags.c_contiguous and not self._pinned & bit
+            if buffer.size >= size and reusable:
                 return buffer
-            size = max(size, int(buffer.size * GROWTH)) if 0 < buffer.size < size else size
+            if 0 < buffer.size < size:
+                size = max(size, int(buffer.size * GROWTH))
         self._pinned &= ~bit
         return np.empty(size, dtype)
 
@@ -230,13 +233,18 @@ class Chunk:
     def adopt(self, data: Array, *aux: Array) -> None:
         """Take these arrays as the content, without copying or checking.
 
-        Sparse arrays must be C-contiguous; dense ones may be any view.
+        Sparse arrays must be C-contiguous; dense ones may be any view.  Arrays that cannot be
+        written are pinned.
         """
         self._data = self._data_buffer = data
-        self._aux = list(aux)
-        self._aux_buffers = list(aux)
-        self.aux_types = [a.dtype for a in aux]
-        self._pinned = 0
+        self._pinned = 0 if data.flags.writeable else 1
+        if aux:
+            self._aux = list(aux)
+            self._aux_buffers = list(aux)
+            self.aux_types = [a.dtype for a in aux]
+            for i, array in enumerate(aux):
+                if not array.flags.writeable:
+                    self._pinned |= 2 << i
 
     def move_from(self, other: Chunk) -> None:
         """Take the buffers of ``other`` (same storage type, shape and dtype) and give it ours."""
@@ -296,11 +304,12 @@ def as_shape(shape: Any, name: str = "shape") -> Shape:
 
 def as_dtype(dtype: Any, name: str = "dtype") -> np.dtype[Any]:
     """Return a supported dtype in native byte order, else raise DTypeError."""
+    result: np.dtype[Any] | None
     try:
         result = np.dtype(dtype).newbyteorder("=")
     except TypeError:
         result = None
-    if result not in DTYPES:
+    if result is None or result not in DTYPES:  # numpy takes None for float64
         raise DTypeError(f"{name}: expected one of {', '.join(str(d) for d in DTYPES)}; got {dtype!r}")
     return result
 
@@ -313,8 +322,8 @@ _CODES: dict[int, type[Chunk]] = {}
 
 def register(storage: type[Chunk]) -> type[Chunk]:
     """Class decorator: add a storage type under its name and code."""
-    for table, key in ((_TYPES, storage.stype), (_CODES, storage.code)):
-        if table.get(key, storage) is not storage:  # type: ignore[attr-defined]
+    for key, other in ((storage.stype, _TYPES.get(storage.stype)), (storage.code, _CODES.get(storage.code))):
+        if other not in (None, storage):
             raise ArgumentError(f"storage type {key!r} is already registered")
     _TYPES[storage.stype] = _CODES[storage.code] = storage
     return storage

@@ -106,6 +106,11 @@ class CSRChunk(Chunk):
 
     def to_coo(self) -> tuple[tuple[Array, ...], Array]:
         """Return rows, columns and values of the stored elements."""
+        if not csr_check.is_canonical(self.indptr, self.indices):
+            twin = CSRChunk(self.shape, self.dtype)
+            twin.adopt(self.data, self.indptr, self.indices)
+            twin.canonicalize()
+            return twin.to_coo()
         indptr, indices, data = self.csr
         rows = np.empty(len(indices), INT64)
         csr_structure.expand_rows(indptr, rows)
@@ -114,7 +119,7 @@ class CSRChunk(Chunk):
     def set_coo(self, coords: Sequence[Array], values: Array) -> None:
         """Become the matrix with these elements; any order, duplicates are summed."""
         rows, columns = (np.ascontiguousarray(c) for c in coords)
-        indptr = self.alloc_indptr(rows.dtype, columns.dtype)
+        indptr = self.alloc_indptr(border.index_dtype(len(rows), rows.dtype, columns.dtype))
         plan = csr_canonical.coo_count(rows, columns, self.shape, indptr)
         csr_canonical.coo_fill(plan, np.ascontiguousarray(values), self.alloc_elements(plan.nnz))
 
@@ -128,15 +133,15 @@ class CSRChunk(Chunk):
 
     def set_dense(self, array: Array) -> None:
         """Store the nonzeros of ``array``."""
-        indptr = self.alloc_indptr(self.aux_types[0])
+        indptr = self.alloc_indptr(border.index_dtype(array.size, *self.aux_types))
         plan = cast_kernels.dense_to_csr_count(array, indptr)
         cast_kernels.dense_to_csr_fill(array, plan, self.alloc_elements(plan.nnz))
 
 
 def _explain(fault: csr_check.CsrFault, at: int, indptr: Array, indices: Array, columns: int) -> str:
     if fault.name.startswith("INDPTR"):
-        value = int(indptr[at])
-        return f"indptr[{at}] is {value}; wanted it to start at 0, never to fall, and to end at {len(indices)}"
+        wanted = f"wanted it to start at 0, never to fall, and to end at {len(indices)}"
+        return f"indptr[{at}] is {int(indptr[at])}; {wanted}"
     row = int(np.searchsorted(indptr, at, side="right")) - 1
     return (
         f"indices[{at}] (row {row}) is {int(indices[at])}; wanted 0 <= column < {columns}, "

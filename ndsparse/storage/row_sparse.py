@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ndsparse.errors import FormatCheckError, ShapeError
+from ndsparse.kernels import border, csr_check, row_ids, row_sparse
 from ndsparse.kernels import cast as cast_kernels
-from ndsparse.kernels import csr_check, row_ids, row_sparse
 from ndsparse.storage.chunk import INT64, Array, Chunk, Shape, register
 
 
@@ -54,9 +55,10 @@ class RowSparseChunk(Chunk):
         """``(indices, data)``, as kernels take them."""
         return self.aux(0), self.data
 
-    def check_and_alloc(self, count: int, dtype: np.dtype[np.int64] | None = None) -> tuple[Array, Array]:
+    def check_and_alloc(self, count: int, dtype: np.dtype[Any] | None = None) -> tuple[Array, Array]:
         """Return ``(indices, data)`` for ``count`` rows, to be written."""
-        return self.check_and_alloc_aux(0, (count,), dtype), self.check_and_alloc_data((count, *self.shape[1:]))
+        ids = self.check_and_alloc_aux(0, (count,), dtype)
+        return ids, self.check_and_alloc_data((count, *self.shape[1:]))
 
     def check_format(self, full_check: bool = True) -> None:
         """Check that ids and rows agree; in full, that ids are ascending, unique and in range."""
@@ -85,13 +87,18 @@ class RowSparseChunk(Chunk):
     def to_coo(self) -> tuple[tuple[Array, ...], Array]:
         """Return coordinates and values of the nonzero elements of the stored rows."""
         ids, data = self.rows
+        if csr_check.check_row_ids(ids, self.shape[0])[0]:
+            twin = RowSparseChunk(self.shape, self.dtype)
+            twin.adopt(data, ids)
+            twin.canonicalize()
+            ids, data = twin.rows
         inner = np.nonzero(data)
         return (ids[inner[0]].astype(INT64, copy=False), *inner[1:]), data[inner]
 
     def set_coo(self, coords: Sequence[Array], values: Array) -> None:
         """Store the rows that the coordinates touch; duplicates are summed."""
         unique, slots = row_ids.unique_ids(np.asarray(coords[0], INT64))
-        ids, data = self.check_and_alloc(len(unique))
+        ids, data = self.check_and_alloc(len(unique), border.index_dtype(self.shape[0], coords[0].dtype))
         np.copyto(ids, unique)
         data[...] = 0
         np.add.at(data, (slots, *coords[1:]), values.astype(data.dtype, copy=False))
