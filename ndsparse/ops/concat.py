@@ -67,31 +67,31 @@ def _with(shape: Shape, axis: int, size: int) -> Shape:
 
 @concat.grad
 def _(g: Any, *data: Any, dim: int) -> Any:
-    return _backward_Concat(g, *data, dim=dim, num_args=len(data))
+    return _backward_Concat(g, *data, dim=dim, pieces=len(data))
 
 
-@operator("g(*r) -> (*s)", variadic=True, outputs=lambda attrs: attrs["num_args"])
-def _backward_Concat(g: Any, *data: Any, num_args: int, dim: int = 1) -> Any:
+@operator("g(*r) -> (*s)", variadic=True, outputs=lambda attrs: attrs["pieces"])
+def _backward_Concat(g: Any, *data: Any, pieces: int, dim: int = 1) -> Any:
     """Return the parts of ``g`` that belong to each array of ``data`` (of which the shapes are used)."""
     parts = [g[k].copy() for k in _parts(g.shape, [d.shape for d in data], dim)]
-    return parts if num_args > 1 else parts[0]
+    return parts if pieces > 1 else parts[0]
 
 
-def _parts(shape: Shape, pieces: list[Shape], dim: int) -> list[tuple[slice, ...]]:
+def _parts(shape: Shape, members: list[Shape], dim: int) -> list[tuple[slice, ...]]:
     axis = dim % len(shape)
-    ends = np.cumsum([p[axis] for p in pieces]).tolist()
+    ends = np.cumsum([m[axis] for m in members]).tolist()
     lead = (slice(None),) * axis
     return [(*lead, slice(b, e)) for b, e in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 @_backward_Concat.shape
-def _(inputs: Any, outputs: Any, *, num_args: int, dim: int) -> Any:
+def _(inputs: Any, outputs: Any, *, pieces: int, dim: int) -> Any:
     return inputs, list(inputs[1:])
 
 
 @_backward_Concat.dtype
-def _(inputs: Any, outputs: Any, *, num_args: int, dim: int) -> Any:
-    return inputs, [inputs[0]] * num_args
+def _(inputs: Any, outputs: Any, *, pieces: int, dim: int) -> Any:
+    return inputs, [inputs[0]] * pieces
 
 
 @operator("data(*s) -> (*r)", variadic=True)
@@ -224,8 +224,8 @@ def _(*chunks: Any) -> None:
 
 
 @_backward_Concat.on("default|csr|row_sparse, *... -> default")
-def _(g: Chunk, *rest: Any, num_args: int, dim: int) -> None:
-    data, outs = rest[:num_args], rest[num_args:]
+def _(g: Chunk, *rest: Any, pieces: int, dim: int) -> None:
+    data, outs = rest[:pieces], rest[pieces:]
     arrived = dense_of(g)
     for part, out in zip(_parts(g.shape, [c.shape for c in data], dim), outs, strict=True):
         np.copyto(out.check_and_alloc_data(out.shape), arrived[part])

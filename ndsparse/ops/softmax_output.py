@@ -140,7 +140,7 @@ def _backward_SoftmaxOutput(
     grad = probabilities - target
     if use_ignore:
         grad = np.where(counted, grad, out.dtype.type(0))
-    scale = grad_scale / _divisor(normalization, counted, label.shape, inner if multi_output else 1)
+    scale = grad_scale / _divisor(normalization, counted)
     return (grad * out.dtype.type(scale)).reshape(out.shape) * factor
 
 
@@ -148,10 +148,12 @@ def _check_labels(labels: Array, classes: int) -> None:
     check_ids(labels, classes, "SoftmaxOutput", "label")
 
 
-def _divisor(normalization: str, counted: Array, label: Shape, inner: int) -> int:
+def _divisor(normalization: str, counted: Array) -> int:
+    """Return what the gradient is divided by; ``counted`` is (places, 1, places of a sample)."""
     if normalization == "valid":
         return max(int(counted.sum()), 1)
-    return inner * (label[0] if normalization == "batch" else 1) or 1
+    places, inner = int(counted.shape[0]), int(counted.shape[2])
+    return max(inner * (places if normalization == "batch" else 1), 1)
 
 
 @operator("data(n, k), label(n) -> (1)")
