@@ -5,26 +5,77 @@
 
 from __future__ import annotations
 
-from ndsparse import (
-    config,
-    context,
-    errors,
-    ndarray,
-    operator,
-    symbol,
-)
-from ndsparse import ndarray as nd
-from ndsparse import symbol as sym
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ndsparse import config, context, errors
 from ndsparse.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from ndsparse.errors import NDSparseError
-from ndsparse.executor.scope import AttrScope
 from ndsparse.ops import catalogue as _catalogue  # noqa: F401  (registers the operators)
+
+# isort: split
+from ndsparse import ndarray, symbol
+from ndsparse import ndarray as nd
+from ndsparse import symbol as sym
+from ndsparse.executor.scope import AttrScope
+
+if TYPE_CHECKING:
+    from ndsparse import (
+        callback,
+        executor,
+        initializer,
+        io,
+        kvstore,
+        lr_scheduler,
+        metric,
+        model,
+        module,
+        operator,
+        optimizer,
+        random,
+        testing,
+    )
+    from ndsparse import initializer as init
+    from ndsparse import kvstore as kv
+    from ndsparse import module as mod
 
 __version__ = "0.1.0.dev0"
 
 MXNetError = NDSparseError
 
+_ON_DEMAND = {
+    "callback": "callback",
+    "executor": "executor",
+    "init": "initializer",
+    "initializer": "initializer",
+    "io": "io",
+    "kv": "kvstore",
+    "kvstore": "kvstore",
+    "lr_scheduler": "lr_scheduler",
+    "metric": "metric",
+    "mod": "module",
+    "model": "model",
+    "module": "module",
+    "operator": "operator",
+    "optimizer": "optimizer",
+    "random": "random",
+    "testing": "testing",
+}
+"""Names of this module to the submodules that are imported when they are first asked for."""
+
 __all__ = [
-    "AttrScope", "Context", "MXNetError", "NDSparseError", "config", "context", "cpu", "cpu_pinned",
-    "current_context", "errors", "gpu", "nd", "ndarray", "num_gpus", "operator", "sym", "symbol",
+    "AttrScope", "Context", "MXNetError", "NDSparseError", "callback", "config", "context", "cpu",
+    "cpu_pinned", "current_context", "errors", "executor", "gpu", "init", "initializer", "io", "kv",
+    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "nd", "ndarray", "num_gpus", "operator",
+    "optimizer", "random", "sym", "symbol", "testing",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"ndsparse.{_ON_DEMAND[name]}")
+    raise AttributeError(f"module 'ndsparse' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})
