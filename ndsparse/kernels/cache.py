@@ -66,7 +66,10 @@ class DiskCache:
         payload = read(self._path(sig, target_context.codegen()))
         if payload is None:
             return None
-        return CompileResult._rebuild(target_context, *pickle.loads(payload))  # noqa: S301
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(payload))  # noqa: S301
+        except Exception:  # noqa: BLE001  (a module it refers to is gone, for example: compile instead)
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function."""

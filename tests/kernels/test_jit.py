@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import types
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -60,11 +62,13 @@ def program(tmp_path: Path, run_python: Run) -> Run:
 
 
 @pytest.fixture
-def module(tmp_path: Path) -> Run:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function like that of ``program`` that makes the kernels anew in this process."""
 
     def run(source: str = KERNELS, expected: int = 6, folder: Path | None = None) -> str:
-        namespace: dict[str, Any] = {"__name__": "mine"}
+        mine = types.ModuleType("mine")
+        monkeypatch.setitem(sys.modules, "mine", mine)
+        namespace: dict[str, Any] = vars(mine)
         with config.using(kernel_cache_dir=folder or tmp_path / "cache"):
             exec(source, namespace)
             assert namespace["total"](0, 3, np.arange(3)) == expected
@@ -114,6 +118,14 @@ def test_damaged_file_is_compiled_anew(module: Run, tmp_path: Path, damage: str)
         content[len(content) // 2] ^= 1
         path.write_bytes(content[:1000] if damage == "cut" else content)
     assert module() == "0 1"
+
+
+def test_file_that_cannot_be_understood_is_compiled_anew(module: Run, tmp_path: Path) -> None:
+    assert module() == "0 1"
+    for path in (tmp_path / "cache").iterdir():
+        write(path, b"no pickle")
+    assert module() == "0 1"
+    assert module() == "1 0"
 
 
 def test_cache_folder_that_cannot_be_made(module: Run, tmp_path: Path) -> None:
