@@ -179,19 +179,18 @@ def read_rows(
     )
     if zero_based != "auto":
         base = 0 if zero_based else 1
-        return _joined(list(_pieces(wishes, base, _limit(num_features, base))), wishes)
-    pieces = list(_pieces(wishes, 0, _limit(num_features, 1)))
-    base = _detected_base(wishes, pieces)
-    if base == 0 and num_features is not None and any(p.highest >= num_features for p in pieces):
-        pieces = list(_pieces(wishes, 0, num_features - 1))  # refuses the id, saying where it is
-    for piece in pieces:
-        piece.rows.indices[...] -= base
-    return _joined(pieces, wishes, base)
+        return _gathered(wishes, base, _limit(num_features, base)).rows
+    found = _gathered(wishes, 0, _limit(num_features, 1))
+    base = _detected_base(wishes, found.lowest)
+    if base == 0 and num_features is not None and found.highest >= num_features:
+        found = _gathered(wishes, 0, num_features - 1)  # refuses the id, saying where it is
+    if base:
+        np.subtract(found.rows.indices, base, out=found.rows.indices)
+    return found.rows._replace(num_features=_num_features(wishes, found.highest, base))
 
 
-def _detected_base(wishes: _Wishes, pieces: list[_Piece]) -> int:
+def _detected_base(wishes: _Wishes, lowest: int) -> int:
     """Say aloud whether ids are taken to start at 0 or 1."""
-    lowest = min((p.lowest for p in pieces), default=_LARGEST)
     base = 1 if 1 <= lowest < _LARGEST else 0
     reason = "has no id 0" if base else "has id 0" if lowest == 0 else "has no ids"
     logger.warning(
@@ -262,7 +261,7 @@ def _trimmed(arrays: kernels.Arrays, outcome: kernels.Outcome, wishes: _Wishes, 
         values=values,
         qids=arrays.qids[:rows] if wishes.qids else None,
         weights=arrays.weights[:rows] if wishes.weights else None,
-        num_features=outcome.highest + 1 - base if wishes.num_features is None else wishes.num_features,
+        num_features=_num_features(wishes, outcome.highest, base),
     )
 
 
@@ -278,33 +277,58 @@ def canonical_rows(
     return out
 
 
-def _joined(pieces: list[_Piece], wishes: _Wishes, base: int = 0) -> Rows:
-    """Join pieces, letting go of each array once it is copied."""
-    widest = max((p.rows.num_features for p in pieces), default=0)
-    width = max(widest - base, 0) if wishes.num_features is None else wishes.num_features
-    if not pieces:
-        pieces = [_Piece(_no_rows(wishes), 0, -1)]
-    if len(pieces) == 1:
-        return pieces[0].rows._replace(num_features=width)
-    parts = [p.rows for p in pieces]
-    ends = np.cumsum([0] + [len(p.indices) for p in parts])
-    return Rows(
-        labels=np.concatenate([p.labels for p in parts]),
-        indptr=np.concatenate([[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]),
-        indices=np.concatenate([p.indices for p in parts]),
-        values=np.concatenate([p.values for p in parts]),
-        qids=np.concatenate([p.qids for p in parts if p.qids is not None]) if wishes.qids else None,
-        weights=np.concatenate([p.weights for p in parts if p.weights is not None])
-        if wishes.weights
-        else None,
-        num_features=width,
-    )
+def _num_features(wishes: _Wishes, highest: int, base: int) -> int:
+    return max(highest + 1 - base, 0) if wishes.num_features is None else wishes.num_features
 
 
-def _no_rows(wishes: _Wishes) -> Rows:
-    nothing = _allocate(kernels.Plan(*(np.zeros(1, dtype=np.int64) for _ in range(3))), wishes)
-    nothing.indptr[0] = 0
-    return _trimmed(nothing, kernels.Outcome(0, 0, _LARGEST, -1, True, 0, 0), wishes, 0)
+def _gathered(wishes: _Wishes, base: int, limit: int) -> _Piece:
+    """Read a file whole: each piece is copied to the end of arrays sized by what came before."""
+    columns = {
+        "labels": Growing(np.float64),
+        "indptr": Growing(np.int64),
+        "indices": Growing(np.int64),
+        "values": Growing(wishes.dtype),
+        "qids": Growing(np.int64),
+        "weights": Growing(np.float64),
+    }
+    columns["indptr"].extend(np.zeros(1, dtype=np.int64), 1.0)
+    lowest, highest = _LARGEST, -1
+    chunks = max(1.0, wishes.path.stat().st_size / wishes.num_parts / wishes.chunk_bytes)
+    for piece in _pieces(wishes, base, limit):
+        np.add(piece.rows.indptr, columns["indices"].used, out=piece.rows.indptr)
+        for name, column in columns.items():
+            part = getattr(piece.rows, name)
+            if part is not None:
+                column.extend(part[1:] if name == "indptr" else part, chunks)
+        lowest, highest = min(lowest, piece.lowest), max(highest, piece.highest)
+    arrays = {name: column.array() for name, column in columns.items()}
+    rows = Rows(**arrays, num_features=_num_features(wishes, highest, base))
+    if not wishes.qids:
+        rows = rows._replace(qids=None)
+    return _Piece(rows if wishes.weights else rows._replace(weights=None), lowest, highest)
+
+
+class Growing:
+    """An array that grows at its end.  Room that is never written costs no memory."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._buffer = np.empty(0, dtype=dtype)
+        self.used = 0
+
+    def extend(self, part: NDArray[Any], more: float) -> None:
+        """Append ``part``; the first makes room for ``more`` like it, later ones double what there is."""
+        end = self.used + len(part)
+        if end > len(self._buffer):
+            wanted = max(end, 2 * len(self._buffer), int(len(part) * more * 1.1) + 16 if self.used < 2 else 0)
+            larger = np.empty(wanted, dtype=self._buffer.dtype)
+            larger[: self.used] = self._buffer[: self.used]
+            self._buffer = larger
+        self._buffer[self.used : end] = part
+        self.used = end
+
+    def array(self) -> NDArray[Any]:
+        """Return what was appended, on the memory of this object."""
+        return self._buffer[: self.used]
 
 
 def _refusal(
