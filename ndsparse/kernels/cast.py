@@ -3,7 +3,7 @@
 What is zero is seen on the bits: all of them for integers, all but the sign for floats, so that NaN
 counts and -0.0 does not.  Kernels are compiled for the four sizes of an element.
 
-A dense matrix is read once: counting notes for each 16 elements of a row how many are not zero, and
+A dense matrix is read once: counting notes for each 16 elements of a row whether any is not zero, and
 the fill reads only where there are some.
 """
 
@@ -53,12 +53,12 @@ class DenseToCsr:
     Attributes
     ----------
     nnz : int
-    counts : (m, ceil(n / 16)) uint8
-        Elements that are not zero among each 16 of a row.
+    occupied : (m, ceil(n / 16)) bool
+        Whether there are any among each 16 of a row.
     """
 
     nnz: int
-    counts: AnyArray
+    occupied: AnyArray
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ def dense_to_csr_count(dense: AnyArray, out_indptr: AnyArray) -> DenseToCsr:
     """
     dense = np.ascontiguousarray(dense)
     m, n = dense.shape
-    counts = np.empty((m, (n + _CHUNK - 1) // _CHUNK), np.uint8)
+    occupied = np.empty((m, (n + _CHUNK - 1) // _CHUNK), np.bool_)
     totals = target(out_indptr, np.dtype(np.int64))
     source = moved(dense)
     bounds = even_bounds(m, threads_for(dense.size))
-    run_blocks(_count_dense, bounds, source, significant_bits(dense.dtype), counts, totals)
+    run_blocks(_count_dense, bounds, source, significant_bits(dense.dtype), occupied, totals)
     totals[0] = 0
     np.cumsum(totals, out=totals)
     deliver(totals, out_indptr)
-    return DenseToCsr(int(totals[-1]), counts)
+    return DenseToCsr(int(totals[-1]), occupied)
 
 
 def dense_to_csr_fill(dense: AnyArray, plan: DenseToCsr, out: CsrArrays) -> None:
@@ -109,7 +109,7 @@ def dense_to_csr_fill(dense: AnyArray, plan: DenseToCsr, out: CsrArrays) -> None
     out_indices, out_data = target(out[1], np.dtype(np.int64)), target(out[2], dense.dtype)
     bounds = even_bounds(len(dense), threads_for(dense.size))
     bits = significant_bits(dense.dtype)
-    arguments = moved(dense), bits, plan.counts, index(out[0]), out_indices, moved(out_data)
+    arguments = moved(dense), bits, plan.occupied, index(out[0]), out_indices, moved(out_data)
     run_blocks(_fill_csr, bounds, *arguments)
     deliver(out_indices, out[1])
     deliver(out_data, out[2])
@@ -209,33 +209,33 @@ def rows_to_csr_fill(rows: RowsArrays, plan: RowsToCsr, out: CsrArrays) -> None:
 
 
 @kernel
-def _count_dense(begin, end, dense, bits, counts, totals):
+def _count_dense(begin, end, dense, bits, occupied, totals):
     n = dense.shape[1]
     full = n >> 4
     for i in range(begin, end):
-        total: Any = 0
-        for chunk in range(full):
-            count: Any = np.uint32(0)
-            for j in range(chunk << 4, (chunk << 4) + 16):
-                count += np.uint32((dense[i, j] & bits) != 0)
-            counts[i, chunk] = count
-            total += count
-        if full << 4 < n:
-            rest: Any = np.uint32(0)
-            for j in range(full << 4, n):
-                rest += np.uint32((dense[i, j] & bits) != 0)
-            counts[i, full] = rest
-            total += rest
+        total: Any = np.uint32(0)
+        for j in range(n):
+            total += np.uint32((dense[i, j] & bits) != 0)
         totals[i + 1] = total
+        for chunk in range(full):
+            seen = dense[i, chunk << 4]
+            for j in range((chunk << 4) + 1, (chunk << 4) + 16):
+                seen |= dense[i, j]
+            occupied[i, chunk] = (seen & bits) != 0
+        if full << 4 < n:
+            seen = dense[i, full << 4]
+            for j in range((full << 4) + 1, n):
+                seen |= dense[i, j]
+            occupied[i, full] = (seen & bits) != 0
 
 
 @kernel
-def _fill_csr(begin, end, dense, bits, counts, indptr, indices, data):
+def _fill_csr(begin, end, dense, bits, occupied, indptr, indices, data):
     n = dense.shape[1]
     for i in range(begin, end):
         q = indptr[i]
-        for chunk in range(counts.shape[1]):
-            if counts[i, chunk]:
+        for chunk in range(occupied.shape[1]):
+            if occupied[i, chunk]:
                 for j in range(chunk << 4, min((chunk << 4) + 16, n)):
                     if dense[i, j] & bits:
                         indices[q] = j

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ndsparse.kernels.border import AnyArray, moved
+from ndsparse.kernels.border import AnyArray, index, moved
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import DType, RowsArrays, flat_rows
 from ndsparse.kernels.row_moves import gather_rows, scatter_rows
@@ -68,19 +68,18 @@ def rows_to_dense(rows: RowsArrays, out: AnyArray, *, zeroed: bool = False) -> N
     """
     ids, data = rows
     if not zeroed:
-        if len(ids) * 16 > len(out) and bool(np.all(ids[1:] > ids[:-1])):
+        if bool(np.all(ids[1:] > ids[:-1])):
             _write_rows(ids, data.astype(out.dtype, copy=False), out)
             return
-        flat = moved(out).reshape(-1)
-        run_blocks(_clear, even_bounds(flat.size, threads_for(flat.size)), flat)
+        out.fill(0)
     scatter_rows(ids, data, out)
 
 
 def _write_rows(ids: AnyArray, data: AnyArray, out: AnyArray) -> None:
     source, written = flat_rows(moved(np.ascontiguousarray(data))), flat_rows(moved(out))
-    slots = np.full(len(written), -1, np.int64)
-    slots[ids] = np.arange(len(ids))
-    gather_rows(source, slots, written)
+    bounds = even_bounds(len(written), threads_for(written.size))
+    first = np.searchsorted(ids, bounds)
+    run_blocks(_fill_rows, range(len(bounds)), np.asarray(bounds), first, index(ids), source, written)
 
 
 @kernel
@@ -100,6 +99,17 @@ def _nonzero_rows(begin, end, dense, bits, ids):
 
 
 @kernel
-def _clear(begin, end, out):
-    for j in range(begin, end):
-        out[j] = 0
+def _fill_rows(begin, end, bounds, first, ids, data, out):
+    """Write the stored rows and, in one run each, the zeros between them."""
+    width = out.shape[1]
+    flat = out.reshape(-1)
+    for block in range(begin, end):
+        row = bounds[block]
+        for i in range(first[block], first[block + 1]):
+            for at in range(row * width, ids[i] * width):
+                flat[at] = 0
+            row = ids[i] + 1
+            for j in range(width):
+                out[ids[i], j] = data[i, j]
+        for at in range(row * width, bounds[block + 1] * width):
+            flat[at] = 0

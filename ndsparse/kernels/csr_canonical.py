@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ndsparse.kernels.border import AnyArray, index, values
+from ndsparse.kernels.border import AnyArray, index, moved, values
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import (
     CsrArrays,
@@ -23,8 +23,7 @@ from ndsparse.kernels.operands import (
     target,
 )
 from ndsparse.kernels.row_ids import group_by_slot
-from ndsparse.kernels.row_moves import gather_rows
-from ndsparse.kernels.threads import balanced_bounds, run_blocks, threads_for
+from ndsparse.kernels.threads import balanced_bounds, even_bounds, run_blocks, threads_for
 
 CANONICAL, DUPLICATES, UNSORTED = 0, 1, 2
 
@@ -54,7 +53,7 @@ class Canonical:
     order: AnyArray | None
 
 
-def canonical_count(csr: CsrArrays, out_indptr: AnyArray) -> Canonical:
+def canonical_count(csr: CsrArrays, out_indptr: AnyArray, *, order: AnyArray | None = None) -> Canonical:
     """Write the indptr of the canonical form and return the plan to fill it.
 
     Parameters
@@ -62,6 +61,8 @@ def canonical_count(csr: CsrArrays, out_indptr: AnyArray) -> Canonical:
     csr : csr arrays, (m, n)
         Columns in any order, with duplicates.
     out_indptr : (m + 1,)
+    order : (nnz,) int64, optional
+        Where each element stands in the data, if not in this order; it is changed.
 
     Returns
     -------
@@ -76,9 +77,8 @@ def canonical_count(csr: CsrArrays, out_indptr: AnyArray) -> Canonical:
     bounds = balanced_bounds(indptr, threads_for(len(indices)))
     counts = target(out_indptr, indptr.dtype)
     state = max(run_blocks(_scan, bounds, indptr, indices, counts))
-    order: AnyArray | None = None
     if state == UNSORTED:
-        indices, order = indices.copy(), np.arange(len(indices))
+        indices, order = indices.copy(), np.arange(len(indices)) if order is None else order
         spare = np.empty(len(indices), indices.dtype), np.empty(len(indices), np.int64)
         run_blocks(_sort_rows, bounds, indptr, indices, order, *spare)
         run_blocks(_scan, bounds, indptr, indices, counts)
@@ -170,9 +170,7 @@ def coo_count(rows: AnyArray, columns: AnyArray, shape: tuple[int, ...], out_ind
     else:
         starts, by_row = group_by_slot(rows, m)
         columns = columns[by_row]
-    plan = canonical_count((starts, columns, columns), out_indptr)
-    order = by_row if plan.order is None else plan.order if by_row is None else by_row[plan.order]
-    return Canonical(plan.nnz, plan.state, plan.indptr, plan.indices, order)
+    return canonical_count((starts, columns, columns), out_indptr, order=by_row)
 
 
 def coo_fill(plan: Canonical, data: AnyArray, out: CsrArrays) -> None:
@@ -201,14 +199,17 @@ def _fill(plan: Canonical, data: AnyArray, out: CsrArrays) -> None:
         if plan.order is None:
             np.copyto(out[2], data)
         else:
-            gather_rows(data, plan.order, out[2])
+            result, source = target(out[2], data.dtype), moved(np.ascontiguousarray(data))
+            bounds = even_bounds(len(source), threads_for(len(source)))
+            run_blocks(_permute, bounds, source, plan.order, moved(result))
+            deliver(result, out[2])
     else:
         dtype = compute_dtype(data)
         out_data = target(out[2], dtype)
         order = np.arange(len(data)) if plan.order is None else plan.order
         bounds = balanced_bounds(plan.indptr, threads_for(len(data)))
-        source = plan.indptr, plan.indices, order, values(data, dtype)
-        run_blocks(_sum_runs, bounds, *source, index(out[0]), out_indices, out_data)
+        arguments = plan.indptr, plan.indices, order, values(data, dtype)
+        run_blocks(_sum_runs, bounds, *arguments, index(out[0]), out_indices, out_data)
         deliver(out_data, out[2])
     deliver(out_indices, out[1])
 
@@ -267,6 +268,12 @@ def _merge(start, middle, stop, indices, order, spare_indices, spare_order):
             indices[q], order[q] = spare_indices[a], spare_order[a]
             a += 1
         q += 1
+
+
+@kernel
+def _permute(begin, end, data, order, out):
+    for p in range(begin, end):
+        out[p] = data[order[p]]
 
 
 @kernel

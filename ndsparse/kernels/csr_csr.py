@@ -15,8 +15,10 @@ import numpy as np
 from ndsparse.kernels.border import AnyArray, index, values
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, compute_dtype, csr_operand, deliver, indexes, target
+from ndsparse.kernels.row_ids import popcount
 from ndsparse.kernels.threads import balanced_bounds, run_blocks, threads_for
 
+_SORTED_A_WORD = 4  # sorting an element takes longer than looking at this many words of a bitmap
 _DIRECT_COLUMNS = 1 << 16
 _DIRECT_COLUMNS_A_PRODUCT = 8
 _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)  # the golden ratio: consecutive columns spread out
@@ -143,6 +145,7 @@ def _numeric(begin, end, size, direct, a, x, u, b, y, v, starts, indices, data):
     stamps = np.full(size, -1, np.int64)
     keys = np.empty(1 if direct else size, np.int64)
     sums = np.empty(size, data.dtype)
+    bits = np.zeros((size >> 6) + 1, np.uint64)
     for i in range(begin, end):
         first = stop = starts[i]
         for p in range(a[i], a[i + 1]):
@@ -158,9 +161,29 @@ def _numeric(begin, end, size, direct, a, x, u, b, y, v, starts, indices, data):
                     sums[at] = u[p] * v[q]
                     indices[stop] = c
                     stop += 1
-        _sort(indices, first, stop)
+        if direct and (stop - first) * _SORTED_A_WORD > len(bits):
+            _list_in_order(indices, first, stop, bits)
+        else:
+            _sort(indices, first, stop)
         for q in range(first, stop):
             data[q] = sums[_find(indices[q], i, direct, stamps, keys)]
+
+
+@kernel
+def _list_in_order(indices, first, stop, bits):
+    """Sort by marking: O(width / 64), for rows with about as many elements.  Leaves ``bits`` clear."""
+    for q in range(first, stop):
+        c = np.int64(indices[q])
+        bits[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+    q = first
+    for w in range(len(bits)):
+        word = bits[w]
+        bits[w] = 0
+        while word != 0:
+            below = (word & (~word + np.uint64(1))) - np.uint64(1)
+            indices[q] = (w << 6) + popcount(below)
+            q += 1
+            word &= word - np.uint64(1)
 
 
 @kernel

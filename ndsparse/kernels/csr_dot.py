@@ -29,7 +29,7 @@ from ndsparse.kernels.row_ids import locate, unique_ids
 from ndsparse.kernels.row_product import gather_rows_product, scatter_rows_product
 from ndsparse.kernels.threads import balanced_bounds, even_bounds, run_blocks, threads_for
 
-_CACHED_BYTES = 1 << 22
+_CACHED_BYTES = 1 << 24
 """A result up to this size stays in cache, and scattering to it costs less than a transpose."""
 
 _COLUMNS_A_THREAD = 16

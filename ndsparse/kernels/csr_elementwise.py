@@ -8,7 +8,7 @@ import numpy as np
 
 from ndsparse.kernels.border import AnyArray, index, values
 from ndsparse.kernels.jit import kernel
-from ndsparse.kernels.opcodes import INEXACT, REPLACE, UNION, Op, put
+from ndsparse.kernels.opcodes import ADD, INEXACT, REPLACE, UNION, Op, put
 from ndsparse.kernels.operands import (
     CsrArrays,
     DType,
@@ -64,8 +64,11 @@ def csr_csr_fill(op: Op, lhs: CsrArrays, rhs: CsrArrays, out: CsrArrays) -> None
     u, v = values(lhs[2], dtype), values(rhs[2], dtype)
     out_indices, out_data = target(out[1], x.dtype), target(out[2], dtype)
     bounds = balanced_bounds(a, threads_for(len(x) + len(y)))
-    left, right = op in UNION or op != Op.MUL, op in UNION
-    run_blocks(_fill, bounds, int(op), left, right, a, x, u, b, y, v, index(out[0]), out_indices, out_data)
+    arguments = a, x, u, b, y, v, index(out[0]), out_indices, out_data
+    if op in UNION:
+        run_blocks(_fill_union, bounds, int(op), *arguments)
+    else:
+        run_blocks(_fill_left, bounds, int(op), op != Op.MUL, *arguments)
     deliver(out_indices, out[1])
     deliver(out_data, out[2])
 
@@ -159,34 +162,49 @@ def _count(begin, end, union, a, x, b, y, counts):
 
 
 @kernel
-def _fill(begin, end, op, left, right, a, x, u, b, y, v, out_indptr, out_indices, out_data):
-    """Merge; ``left`` and ``right`` say whether an element of one side alone is stored."""
+def _fill_union(begin, end, op, a, x, u, b, y, v, out_indptr, out_indices, out_data):
+    """Merge without branches that depend on the data: these would be guessed wrong half of the time."""
     zero = u.dtype.type(0)
     for i in range(begin, end):
         p, q, last, stop = a[i], b[i], a[i + 1], b[i + 1]
         at = out_indptr[i]
-        while p < last or (right and q < stop):
-            if q >= stop or (p < last and x[p] < y[q]):
-                if left:
-                    out_indices[at] = x[p]
-                    if op == REPLACE:
-                        out_data[at] = u[p]
-                    else:
-                        put(out_data, at, op, u[p], zero)
-                    at += 1
-                p += 1
-            elif p >= last or y[q] < x[p]:
-                if right:
-                    out_indices[at] = y[q]
-                    put(out_data, at, op, zero, v[q])
-                    at += 1
-                q += 1
+        while p < last and q < stop:
+            c, d = x[p], y[q]
+            out_indices[at] = min(c, d)
+            left = u[p] if c <= d else zero
+            if op == REPLACE:
+                out_data[at] = v[q] if d <= c else left
             else:
-                out_indices[at] = x[p]
-                put(out_data, at, op, u[p], v[q])
-                at += 1
-                p += 1
+                put(out_data, at, op, left, v[q] if d <= c else zero)
+            at += 1
+            p += c <= d
+            q += d <= c
+        while p < last:
+            out_indices[at] = x[p]
+            put(out_data, at, ADD if op == REPLACE else op, u[p], zero)
+            at, p = at + 1, p + 1
+        while q < stop:
+            out_indices[at] = y[q]
+            put(out_data, at, op, zero, v[q])
+            at, q = at + 1, q + 1
+
+
+@kernel
+def _fill_left(begin, end, op, alone, a, x, u, b, y, v, out_indptr, out_indices, out_data):
+    """Look up the elements of the left in the right; ``alone``: keep those that are not there."""
+    zero = u.dtype.type(0)
+    for i in range(begin, end):
+        q, stop = b[i], b[i + 1]
+        at = out_indptr[i]
+        for p in range(a[i], a[i + 1]):
+            c = x[p]
+            while q < stop and y[q] < c:
                 q += 1
+            both = q < stop and y[q] == c
+            if both or alone:
+                out_indices[at] = c
+                put(out_data, at, op, u[p], v[q] if both else zero)
+                at += 1
 
 
 @kernel

@@ -14,6 +14,7 @@ import numpy as np
 from ndsparse.kernels.border import AnyArray, values
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, DType, compute_dtype, csr_operand, deliver, target
+from ndsparse.kernels.row_product import gather_rows_product, scatter_rows_product
 from ndsparse.kernels.threads import even_bounds, run_blocks, threads_for
 
 _LANES = 16
@@ -125,7 +126,7 @@ def _unpack(packed, row, rows, accumulate, out):
                 out[row + t, c] = packed[c, t]
 
 
-@kernel(fastmath={"contract"})
+@kernel
 def _times(begin, end, by_columns, lhs, indptr, indices, data, accumulate, out):
     m, n = out.shape
     packed = np.empty((len(indptr) - 1, _LANES), data.dtype)
@@ -135,15 +136,11 @@ def _times(begin, end, by_columns, lhs, indptr, indices, data, accumulate, out):
         rows = min(_LANES, m - row)
         _pack(by_columns, lhs, row, rows, packed)
         sums[:] = 0
-        for r in range(len(packed)):
-            for p in range(indptr[r], indptr[r + 1]):
-                c, v = indices[p], data[p]
-                for t in range(_LANES):
-                    sums[c, t] += v * packed[r, t]
+        scatter_rows_product(0, len(packed), indptr, indices, data, packed, 0, _LANES, sums)
         _unpack(sums, row, rows, accumulate, out)
 
 
-@kernel(fastmath={"contract"})
+@kernel
 def _times_transpose(begin, end, by_columns, lhs, indptr, indices, data, accumulate, out):
     m, k = out.shape
     packed = np.empty((lhs.shape[0] if by_columns else lhs.shape[1], _LANES), data.dtype)
@@ -152,10 +149,5 @@ def _times_transpose(begin, end, by_columns, lhs, indptr, indices, data, accumul
         row = block * _LANES
         rows = min(_LANES, m - row)
         _pack(by_columns, lhs, row, rows, packed)
-        sums[:] = 0
-        for r in range(k):
-            for p in range(indptr[r], indptr[r + 1]):
-                c, v = indices[p], data[p]
-                for t in range(_LANES):
-                    sums[r, t] += v * packed[c, t]
+        gather_rows_product(0, k, indptr, indices, data, packed, False, sums)
         _unpack(sums, row, rows, accumulate, out)

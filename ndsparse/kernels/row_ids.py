@@ -203,7 +203,7 @@ def _mark(ids, low, bits):
 
 
 @kernel(inline="always")
-def _popcount(x):
+def popcount(x):
     """Count the set bits; LLVM knows this idiom and makes it one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -216,7 +216,7 @@ def _rank(bits, rank):
     total = np.int64(0)
     for w in range(len(bits)):
         rank[w] = total
-        total += _popcount(bits[w])
+        total += popcount(bits[w])
     return total
 
 
@@ -227,7 +227,7 @@ def _list_marked(bits, low, unique):
         word = bits[w]
         while word != 0:
             below = (word & (~word + np.uint64(1))) - np.uint64(1)
-            unique[u] = low + (w << 6) + _popcount(below)
+            unique[u] = low + (w << 6) + popcount(below)
             u += 1
             word &= word - np.uint64(1)
 
@@ -238,7 +238,7 @@ def _rank_slots(begin, end, ids, low, bits, rank, slots):
         p = np.int64(ids[i]) - low
         w = p >> 6
         below = bits[w] & ((np.uint64(1) << np.uint64(p & 63)) - np.uint64(1))
-        slots[i] = rank[w] + _popcount(below)
+        slots[i] = rank[w] + popcount(below)
 
 
 @kernel
