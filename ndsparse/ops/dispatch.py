@@ -70,7 +70,9 @@ def decide(op: Operator, stypes: Sequence[str], attrs: registry.Attrs, wanted: s
     if target is not None:
         storage_class(target)
     count = op.num_outputs(attrs)
-    row = op.find_row(stypes, attrs, target) or (op.find_row(stypes, attrs) if target is not None else None)
+    row = op.find_row(stypes, attrs, target)
+    if row is None and any(s != DEFAULT for s in (*stypes, target or DEFAULT)):
+        row = op.find_row(stypes, attrs)  # ends in another storage type than is wanted: a cast follows
     if row is not None and row.refusal:
         raise StorageTypeError(f"{op.name}: ({', '.join(stypes)}) is not supported: {row.refusal}")
     if row is not None and row.kernel is None:
