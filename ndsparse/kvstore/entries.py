@@ -124,7 +124,8 @@ class RowEntry(Entry):
         super().__init__(shape, dtype)
         if not self.shape:
             raise ArgumentError("a weight kept by rows has at least one dimension")
-        self.slab = RowSlab(math.prod(self.shape[1:]), _kept(self.dtype), first)
+        width = math.prod(self.shape[1:])
+        self.slab = RowSlab(width, _kept(self.dtype), first, self.shape[0])
 
     @property
     def complete(self) -> bool:

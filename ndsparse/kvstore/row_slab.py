@@ -27,8 +27,8 @@ from ndsparse.kvstore.row_init import RowInit
 
 AnyArray = NDArray[Any]
 
-_FIRST_ROWS = 1024
-_LARGE_CHUNK = 64 << 20  # bytes; smaller chunks double the slab, larger ones add an eighth
+_FIRST_ROWS = 4096
+_LARGE_CHUNK = 64 << 20  # bytes; up to this a chunk takes three times the slab, beyond it an eighth
 _FULL = 0.75  # of the table
 
 
@@ -75,6 +75,8 @@ class RowSlab:
         Of the weight.
     first : RowInit, optional
         What a row is before it is written; default zeros.
+    extent : int, optional
+        How many rows there can be: a weight that fits into one chunk gets one.
 
     Notes
     -----
@@ -83,8 +85,11 @@ class RowSlab:
     One thread at a time.
     """
 
-    def __init__(self, width: int, dtype: Any, first: RowInit | None = None) -> None:
+    def __init__(
+        self, width: int, dtype: Any, first: RowInit | None = None, extent: int | None = None
+    ) -> None:
         self.first = first or RowInit()
+        self._extent = extent
         self._columns = {"weight": Column("weight", int(width), np.dtype(dtype))}
         self.clear()
 
@@ -182,7 +187,10 @@ class RowSlab:
     def _new_chunk(self, wanted: int) -> _Chunk:
         total = sum(c.size for c in self._chunks)
         large = max(_LARGE_CHUNK // max(1, self._row_bytes()), total // 8)
-        size = max(wanted, min(max(total, _FIRST_ROWS), large))
+        if self._extent is not None and self._extent <= large:
+            size = max(wanted, self._extent - total)
+        else:
+            size = max(wanted, min(max(3 * total, _FIRST_ROWS), large))
         weight = self._columns["weight"]
         chunk = _Chunk(size, 0, {"weight": np.empty((size, weight.width), weight.dtype)})
         for name, column in self._columns.items():
@@ -204,6 +212,10 @@ class RowSlab:
         ``empty`` asks for the chunks too that none of the places is in.
         """
         chunks = len(self._chunks)
+        if chunks == 1 and (not len(places) or places.min() >= 0):  # then places are rows
+            if len(places) or empty:
+                yield Group(self.chunk(0), places, np.arange(len(places)))
+            return
         bounds, order, rows = kernels.group_places(places, chunks)
         for number in range(chunks):
             begin, end = int(bounds[number]), int(bounds[number + 1])
@@ -233,8 +245,12 @@ class RowSlab:
         if result.shape != wanted or result.dtype != kind.dtype:
             given = f"{result.shape} {result.dtype}"
             raise ShapeError(f"RowSlab.read: out is {given}; wanted {wanted} {kind.dtype}")
-        places = self.find(ids)
+        places = np.empty(len(ids), np.int64)
+        missing = kernels.find_places(ids, self._table, places)
         chunks = len(self._chunks)
+        if chunks == 1 and not missing:  # then places are rows
+            kernels.move_rows(self._chunks[0].columns[column], places, result, np.arange(len(places)))
+            return result
         bounds, order, rows = kernels.group_places(places, chunks)
         for number in range(chunks):
             part = slice(int(bounds[number]), int(bounds[number + 1]))

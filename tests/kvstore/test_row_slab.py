@@ -16,8 +16,8 @@ EXTREMES = [0, -1, 1, -(2**63), 2**63 - 1, 5_000_000_000]
 @pytest.fixture
 def small(monkeypatch):
     """Chunks and tables so small that a few rows need many."""
-    monkeypatch.setattr(row_slab, "_FIRST_ROWS", 4)
-    monkeypatch.setattr(row_slab, "_LARGE_CHUNK", 64)
+    monkeypatch.setattr(row_slab, "_FIRST_ROWS", 2)
+    monkeypatch.setattr(row_slab, "_LARGE_CHUNK", 32)
 
 
 def ids_of(*values):
@@ -49,8 +49,8 @@ def test_rows_are_found_again(small):
 )
 def test_slab_is_a_dictionary(batches, seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_slab, "_FIRST_ROWS", 4)
-        patch.setattr(row_slab, "_LARGE_CHUNK", 64)
+        patch.setattr(row_slab, "_FIRST_ROWS", 2)
+        patch.setattr(row_slab, "_LARGE_CHUNK", 32)
         first = RowInit("uniform", -1, 1, seed)
         slab, model = RowSlab(2, np.float64, first), {}
         rng = np.random.default_rng(seed)

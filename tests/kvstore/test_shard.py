@@ -26,8 +26,8 @@ UNIFORM = row_init(("uniform", {"scale": 0.5}), (20, 3), seed=1, key="w")
 @pytest.fixture
 def small(monkeypatch):
     """Slabs of many chunks."""
-    monkeypatch.setattr(row_slab, "_FIRST_ROWS", 4)
-    monkeypatch.setattr(row_slab, "_LARGE_CHUNK", 64)
+    monkeypatch.setattr(row_slab, "_FIRST_ROWS", 2)
+    monkeypatch.setattr(row_slab, "_LARGE_CHUNK", 32)
 
 
 def batches(workers=2, steps=6, rows=20, width=3, seed=0):
