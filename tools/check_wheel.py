@@ -64,7 +64,7 @@ def build(folder: Path) -> Path:
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
         cwd=ROOT,
         check=True,
-        stdout=subprocess.DEVNULL,
+        capture_output=True,
     )
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
@@ -103,13 +103,15 @@ def main() -> None:
         for path in writable:  # root may write all the same, hence the snapshots
             path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
         before = snapshot(package)
-        seconds = min(float(python(interpreter, IMPORT, home)) for _ in range(3))
-        python(interpreter, USE, home)
+        try:
+            seconds = min(float(python(interpreter, IMPORT, home)) for _ in range(3))
+            python(interpreter, USE, home)
+        finally:  # so that the folder can be removed
+            for path in writable:
+                path.chmod(path.stat().st_mode | stat.S_IWUSR)
         assert snapshot(package) == before, "using the package changed the installed files"
         kernels = list((home / ".cache" / "ndsparse").glob("*"))
         assert kernels, "no compiled kernel in the cache folder of the user"
-        for path in writable:
-            path.chmod(path.stat().st_mode | stat.S_IWUSR)
         assert seconds < 1, f"import ndsparse takes {seconds:.2f} s"
         print(f"installed and used: import takes {seconds:.2f} s, {len(kernels)} kernels cached")
 
