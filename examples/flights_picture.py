@@ -25,28 +25,31 @@ def draw(
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "font.size": 10})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    _curves(left, done, titles, prior)
-    _calibration(right, done, titles, before, with_delay)
+    plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "font.size": 9})
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    _curves(axes[0], {k: t for k, t in done.items() if k.endswith("A")}, titles, prior)
+    _curves(axes[1], {k: t for k, t in done.items() if k.endswith("E")}, titles, None)
+    _calibration(axes[2], done, titles, before, with_delay)
     path = folder / "flights.png"
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=120)
     plt.close(figure)
     return path
 
 
-def _curves(axes, done: dict[str, Trained], titles: dict[str, str], prior: dict[str, float]) -> None:
-    axes.axhline(prior["log_loss"], color="#999999", linestyle=":", linewidth=1)
-    axes.annotate(
-        "constant prior", (1, prior["log_loss"]), xytext=(0, 4), textcoords="offset points", color="#777777"
-    )
+def _curves(axes, done: dict[str, Trained], titles: dict[str, str], prior: dict[str, float] | None) -> None:
+    if prior is not None:
+        axes.axhline(prior["log_loss"], color="#999999", linestyle=":", linewidth=1)
+        axes.annotate(
+            "constant prior", (1e4, prior["log_loss"]), (0, 4), textcoords="offset points", color="#777777"
+        )
     for key, trained in done.items():
-        epochs, training, test = zip(*trained.curve, strict=True)
-        axes.plot(epochs, test, color=COLOURS[key], marker="o", markersize=4, label=titles[key])
-        axes.plot(epochs, training, color=COLOURS[key], linewidth=1, linestyle="--", alpha=0.6)
-    axes.set(title="Learning curves", xlabel="epoch", ylabel="log loss (solid: test, dashed: training)")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False, loc="center right")
+        seen, training, test = zip(*trained.curve, strict=True)
+        axes.plot(seen, test, color=COLOURS[key], marker="o", markersize=3, label=f"{titles[key]}: test")
+        axes.plot(
+            seen, training, color=COLOURS[key], linewidth=1, linestyle="--", alpha=0.6, label="training"
+        )
+    axes.set(title="Learning curves", xlabel="flights seen", ylabel="log loss", xscale="log")
+    axes.legend(frameon=False, loc="upper right")
 
 
 def _calibration(

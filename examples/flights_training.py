@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,8 @@ from ndsparse import nd, sym
 
 BATCH = 1000
 SEED = 13
+FIRST_POINT, GROWTH = 10, 1.4
+"""Test flights are scored after 10 steps, and whenever training has gone on by this factor."""
 
 
 class Trained(NamedTuple):
@@ -27,7 +28,7 @@ class Trained(NamedTuple):
     auc: float
     seconds: float
     rows_per_second: float
-    curve: list[tuple[int, float, float]]  # epoch, training loss, test loss
+    curve: list[tuple[int, float, float]]  # flights seen, training loss since the last point, test loss
     probabilities: np.ndarray
 
 
@@ -48,23 +49,18 @@ def train(title: str, model: sym.Symbol, flights: Flights, epochs: int, rate: fl
         last_batch_handle="discard",
     )
     curve = []
-    seen, busy = 0, 0.0
-    for epoch in range(1, epochs + 1):
-        begun = time.perf_counter()
-        show = functools.partial(_progress, title, epoch, epochs, begun)
-        loss = _epoch(store, bound, batches, show)
-        busy += time.perf_counter() - begun
-        seen += len(flights.train.labels) // BATCH * BATCH
+    spent = 0.0
+    for point, loss, seconds in _steps(title, store, bound, batches, epochs):
+        spent += seconds
         parameters = pull_all(store, model, bound)
         probabilities = predict(model, parameters, flights.test)
-        curve.append((epoch, loss, log_loss(flights.test.labels, probabilities)))
-    _end_progress()
+        curve.append((point, loss, log_loss(flights.test.labels, probabilities)))
     return Trained(
         parameters,
         curve[-1][2],
         auc(flights.test.labels, probabilities),
         time.perf_counter() - start,
-        seen / busy,
+        curve[-1][0] / spent,
         curve,
         probabilities,
     )
@@ -87,31 +83,44 @@ def _init_store(store: nds.kvstore.KVStore, model: sym.Symbol, bound: nds.execut
         store.init(name, first.tostype(bound.arg_dict[name].stype))
 
 
-def _epoch(
+def _steps(
+    title: str,
     store: nds.kvstore.KVStore,
     bound: nds.executor.Executor,
     batches: nds.io.NDArrayIter,
-    show: Callable[[int, float], None],
+    epochs: int,
+) -> Iterator[tuple[int, float, float]]:
+    """Train; at steps 10, 14, 20, ... and at the end yield flights seen, training loss and seconds."""
+    last = epochs * (batches.num_data // BATCH)
+    step, begun, losses, point = 0, time.perf_counter(), [], FIRST_POINT
+    for _ in range(epochs):
+        batches.reset()
+        for batch in batches:
+            losses.append(_step(store, bound, batch.data[0], batch.label[0]))
+            step += 1
+            if step >= point or step == last:
+                seconds, point = time.perf_counter() - begun, point * GROWTH
+                _progress(title, step / last, len(losses) * BATCH / seconds, float(np.mean(losses)))
+                yield step * BATCH, float(np.mean(losses)), seconds
+                begun, losses = time.perf_counter(), []
+    _end_progress()
+
+
+def _step(
+    store: nds.kvstore.KVStore, bound: nds.executor.Executor, data: nd.NDArray, label: nd.NDArray
 ) -> float:
+    """Pull the rows of a batch, run forward and backward, push the gradients; return the loss."""
     names = [n for n, g in bound.grad_dict.items() if g is not None]
-    total, steps = 0.0, 0
-    batches.reset()
-    for batch in batches:
-        data, label = batch.data[0], batch.label[0]
-        for name in names:
-            if bound.arg_dict[name].stype == "row_sparse":
-                store.row_sparse_pull(name, out=bound.arg_dict[name], row_ids=data.indices)
-            else:
-                store.pull(name, out=bound.arg_dict[name])
-        (output,) = bound.forward(is_train=True, data=data, label=label)
-        bound.backward()
-        for name in names:
-            store.push(name, bound.grad_dict[name])
-        total += log_loss(label.asnumpy().ravel(), output.asnumpy().ravel())
-        steps += 1
-        if steps % 50 == 0:
-            show(steps * BATCH, total / steps)
-    return total / steps
+    for name in names:
+        if bound.arg_dict[name].stype == "row_sparse":
+            store.row_sparse_pull(name, out=bound.arg_dict[name], row_ids=data.indices)
+        else:
+            store.pull(name, out=bound.arg_dict[name])
+    (output,) = bound.forward(is_train=True, data=data, label=label)
+    bound.backward()
+    for name in names:
+        store.push(name, bound.grad_dict[name])
+    return log_loss(label.asnumpy().ravel(), output.asnumpy().ravel())
 
 
 def pull_all(
@@ -159,10 +168,10 @@ def checkpoint_round_trip(model: sym.Symbol, trained: Trained, split: Split, fol
     return bool(np.array_equal(predict(loaded, parameters, split), trained.probabilities))
 
 
-def _progress(title: str, epoch: int, epochs: int, begun: float, rows: int, loss: float) -> None:
+def _progress(title: str, done: float, rate: float, loss: float) -> None:
     if sys.stderr.isatty():
-        rate = rows / (time.perf_counter() - begun)
-        sys.stderr.write(f"\r  {title:<34} epoch {epoch}/{epochs}  {rate:>9,.0f} rows/s  loss {loss:.4f} ")
+        bar = "=" * round(20 * done)
+        sys.stderr.write(f"\r  {title:<34} [{bar:<20}] {done:4.0%} {rate:>10,.0f} rows/s  loss {loss:.4f} ")
         sys.stderr.flush()
 
 
