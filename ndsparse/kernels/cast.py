@@ -3,8 +3,8 @@
 What is zero is seen on the bits: all of them for integers, all but the sign for floats, so that NaN
 counts and -0.0 does not.  Kernels are compiled for the four sizes of an element.
 
-A dense matrix is read once: counting notes for each 16 elements of a row whether any is not zero, and
-the fill reads only where there are some.
+A dense matrix is read once: counting lists the pieces of 16 elements that have some which are
+not zero, and the fill reads only those.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -26,6 +26,7 @@ from ndsparse.kernels.cast_rows import (
 from ndsparse.kernels.csr_check import is_canonical
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, RowsArrays, csr_moved, deliver, flat_rows, target
+from ndsparse.kernels.prefetch import AHEAD, prefetch_read
 from ndsparse.kernels.threads import even_bounds, run_blocks, threads_for
 
 __all__ = [
@@ -43,7 +44,7 @@ __all__ = [
     "rows_to_dense",
 ]
 
-_CHUNK = 16
+_PIECE = 16
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class DenseToCsr:
     Attributes
     ----------
     nnz : int
-    occupied : (m, ceil(n / 16)) bool
-        Whether there are any among each 16 of a row.
+    occupied : (m, n // 16 + 1) int32
+        Which pieces of 16 elements of each row have some, ascending; what follows the last one is undefined.
     """
 
     nnz: int
@@ -89,7 +90,7 @@ def dense_to_csr_count(dense: AnyArray, out_indptr: AnyArray) -> DenseToCsr:
     """
     dense = np.ascontiguousarray(dense)
     m, n = dense.shape
-    occupied = np.empty((m, (n + _CHUNK - 1) // _CHUNK), np.bool_)
+    occupied = np.empty((m, n // _PIECE + 1), np.int32)
     totals = target(out_indptr, np.dtype(np.int64))
     source = moved(dense)
     bounds = even_bounds(m, threads_for(dense.size))
@@ -210,37 +211,41 @@ def rows_to_csr_fill(rows: RowsArrays, plan: RowsToCsr, out: CsrArrays) -> None:
 
 @kernel
 def _count_dense(begin, end, dense, bits, occupied, totals):
+    """Count the elements of each row, and list the pieces that have some."""
     n = dense.shape[1]
-    full = n >> 4
     for i in range(begin, end):
         total: Any = np.uint32(0)
         for j in range(n):
             total += np.uint32((dense[i, j] & bits) != 0)
         totals[i + 1] = total
-        for chunk in range(full):
-            seen = dense[i, chunk << 4]
-            for j in range((chunk << 4) + 1, (chunk << 4) + 16):
+        listed = 0
+        for piece in range(n >> 4):
+            seen = dense[i, piece << 4]
+            for j in range((piece << 4) + 1, (piece << 4) + 16):
                 seen |= dense[i, j]
-            occupied[i, chunk] = (seen & bits) != 0
-        if full << 4 < n:
-            seen = dense[i, full << 4]
-            for j in range((full << 4) + 1, n):
-                seen |= dense[i, j]
-            occupied[i, full] = (seen & bits) != 0
+            occupied[i, listed] = piece
+            listed += (seen & bits) != 0
+        occupied[i, listed] = n >> 4  # the rest of a row is listed without a look
 
 
 @kernel
 def _fill_csr(begin, end, dense, bits, occupied, indptr, indices, data):
     n = dense.shape[1]
+    flat = dense.reshape(-1)
     for i in range(begin, end):
-        q = indptr[i]
-        for chunk in range(occupied.shape[1]):
-            if occupied[i, chunk]:
-                for j in range(chunk << 4, min((chunk << 4) + 16, n)):
-                    if dense[i, j] & bits:
-                        indices[q] = j
-                        data[q] = dense[i, j]
-                        q += 1
+        q, stop = indptr[i], indptr[i + 1]
+        for listed in range(occupied.shape[1]):
+            if q == stop:
+                break
+            if listed + AHEAD < occupied.shape[1]:
+                prefetch_read(flat, i * n + (np.int64(occupied[i, listed + AHEAD]) << 4))
+            start = np.int64(occupied[i, listed]) << 4
+            for j in range(start, min(start + 16, n)):
+                indices[q] = j  # written over by the next if this one is zero
+                data[q] = dense[i, j]
+                q += (dense[i, j] & bits) != 0
+                if q == stop:
+                    break
 
 
 @kernel

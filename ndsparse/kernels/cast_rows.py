@@ -106,10 +106,8 @@ def _fill_rows(begin, end, bounds, first, ids, data, out):
     for block in range(begin, end):
         row = bounds[block]
         for i in range(first[block], first[block + 1]):
-            for at in range(row * width, ids[i] * width):
-                flat[at] = 0
+            flat[row * width : ids[i] * width] = 0
             row = ids[i] + 1
             for j in range(width):
                 out[ids[i], j] = data[i, j]
-        for at in range(row * width, bounds[block + 1] * width):
-            flat[at] = 0
+        flat[row * width : bounds[block + 1] * width] = 0

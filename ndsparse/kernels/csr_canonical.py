@@ -22,9 +22,11 @@ from ndsparse.kernels.operands import (
     indexes,
     target,
 )
+from ndsparse.kernels.prefetch import prefetch_read
 from ndsparse.kernels.row_ids import group_by_slot
 from ndsparse.kernels.threads import balanced_bounds, even_bounds, run_blocks, threads_for
 
+_AHEAD = 16
 CANONICAL, DUPLICATES, UNSORTED = 0, 1, 2
 
 
@@ -217,20 +219,16 @@ def _fill(plan: Canonical, data: AnyArray, out: CsrArrays) -> None:
 @kernel
 def _scan(begin, end, indptr, indices, counts):
     """Count the runs of equal columns of each row; return whether rows are sorted and distinct."""
-    state = 0
+    descends = repeats = False
     for i in range(begin, end):
-        count = 0
-        previous = indices[indptr[i]] - 1 if indptr[i] < indptr[i + 1] else 0
-        for p in range(indptr[i], indptr[i + 1]):
-            c = indices[p]
-            count += c != previous
-            if c < previous:
-                state = 2
-            elif c == previous:
-                state = max(state, 1)
-            previous = c
+        count = indptr[i + 1] - indptr[i]
+        for p in range(indptr[i] + 1, indptr[i + 1]):
+            same = indices[p] == indices[p - 1]
+            count -= same
+            repeats |= same
+            descends |= indices[p] < indices[p - 1]
         counts[i + 1] = count
-    return state
+    return UNSORTED if descends else DUPLICATES if repeats else CANONICAL
 
 
 @kernel
@@ -273,6 +271,7 @@ def _merge(start, middle, stop, indices, order, spare_indices, spare_order):
 @kernel
 def _permute(begin, end, data, order, out):
     for p in range(begin, end):
+        prefetch_read(data, order[min(p + _AHEAD, end - 1)])
         out[p] = data[order[p]]
 
 
@@ -281,6 +280,7 @@ def _sum_runs(begin, end, indptr, indices, order, data, out_indptr, out_indices,
     for i in range(begin, end):
         q = out_indptr[i] - 1
         for p in range(indptr[i], indptr[i + 1]):
+            prefetch_read(data, order[min(p + _AHEAD, len(order) - 1)])
             if p > indptr[i] and indices[p] == indices[p - 1]:
                 out_data[q] += data[order[p]]
             else:

@@ -148,14 +148,16 @@ def _dtype(op: Op, *arrays: AnyArray) -> DType:
 
 @kernel
 def _count(begin, end, union, a, x, b, y, counts):
+    """Merge the columns.  Positions are unsigned: numba then has no negative ones to look out for."""
     for i in range(begin, end):
-        p, q, last, stop = a[i], b[i], a[i + 1], b[i + 1]
+        p, last = np.uint64(a[i]), np.uint64(a[i + 1])
+        q, stop = np.uint64(b[i]), np.uint64(b[i + 1])
         shared = 0
         while p < last and q < stop:
             c, d = x[p], y[q]
             shared += c == d
-            p += c <= d
-            q += d <= c
+            p += np.uint64(c <= d)
+            q += np.uint64(d <= c)
         if union:
             shared = a[i + 1] - a[i] + b[i + 1] - b[i] - shared
         counts[i + 1] = shared
@@ -166,8 +168,9 @@ def _fill_union(begin, end, op, a, x, u, b, y, v, out_indptr, out_indices, out_d
     """Merge without branches that depend on the data: these would be guessed wrong half of the time."""
     zero = u.dtype.type(0)
     for i in range(begin, end):
-        p, q, last, stop = a[i], b[i], a[i + 1], b[i + 1]
-        at = out_indptr[i]
+        p, last = np.uint64(a[i]), np.uint64(a[i + 1])
+        q, stop = np.uint64(b[i]), np.uint64(b[i + 1])
+        at, one = np.uint64(out_indptr[i]), np.uint64(1)
         while p < last and q < stop:
             c, d = x[p], y[q]
             out_indices[at] = min(c, d)
@@ -176,17 +179,17 @@ def _fill_union(begin, end, op, a, x, u, b, y, v, out_indptr, out_indices, out_d
                 out_data[at] = v[q] if d <= c else left
             else:
                 put(out_data, at, op, left, v[q] if d <= c else zero)
-            at += 1
-            p += c <= d
-            q += d <= c
+            at += one
+            p += np.uint64(c <= d)
+            q += np.uint64(d <= c)
         while p < last:
             out_indices[at] = x[p]
             put(out_data, at, ADD if op == REPLACE else op, u[p], zero)
-            at, p = at + 1, p + 1
+            at, p = at + one, p + one
         while q < stop:
             out_indices[at] = y[q]
             put(out_data, at, op, zero, v[q])
-            at, q = at + 1, q + 1
+            at, q = at + one, q + one
 
 
 @kernel
