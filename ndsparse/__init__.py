@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         metric,
         model,
         module,
+        monitor,
         operator,
         optimizer,
         random,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ndsparse import initializer as init
     from ndsparse import kvstore as kv
     from ndsparse import module as mod
+    from ndsparse import monitor as mon
 
 __version__ = "0.1.0.dev0"
 
@@ -56,6 +58,8 @@ _ON_DEMAND = {
     "mod": "module",
     "model": "model",
     "module": "module",
+    "mon": "monitor",
+    "monitor": "monitor",
     "operator": "operator",
     "optimizer": "optimizer",
     "random": "random",
@@ -66,7 +70,7 @@ _ON_DEMAND = {
 __all__ = [
     "AttrScope", "Context", "MXNetError", "NDSparseError", "callback", "config", "context", "cpu",
     "cpu_pinned", "current_context", "errors", "executor", "gpu", "init", "initializer", "io", "kv",
-    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "nd", "ndarray", "num_gpus", "operator",
+    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "nd", "ndarray", "num_gpus", "operator",
     "optimizer", "random", "sym", "symbol", "testing",
 ]  # fmt: skip
 

@@ -68,6 +68,10 @@ class KVStore:
         """Put a weight under a new key that is never stored as a whole."""
         raise NotImplementedError
 
+    def assign(self, key: Any, value: Any) -> None:
+        """Replace weights; the optimizer's states stay."""
+        raise NotImplementedError
+
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Send gradients (or, without an optimizer, new values) to the store."""
         raise NotImplementedError

@@ -140,6 +140,16 @@ class RowEntry(Entry):
         self.slab.clear(RowInit())
         self.store(np.arange(self.shape[0]) if value.ids is None else value.ids, value.rows)
 
+    def replace(self, value: Gradient) -> None:
+        """Replace the weight, but keep the optimizer's columns."""
+        ids = np.arange(self.shape[0]) if value.ids is None else value.ids
+        if len(ids) < self.shape[0]:
+            if not self.slab.first.is_zero:
+                self._store_all("of a whole weight")
+            others = np.setdiff1d(self.slab.export()[0], ids, assume_unique=True)
+            self.store(others, np.zeros((len(others), *self.shape[1:]), self.slab.dtype))
+        self.store(ids, value.rows)
+
     def store(self, ids: AnyArray, rows: AnyArray) -> None:
         """Store rows by id (distinct); other rows stay."""
         self.slab.write(ids, self._flat(rows))

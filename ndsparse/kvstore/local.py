@@ -98,6 +98,23 @@ class LocalStore(KVStore):
         first = row_init(initializer, wanted, seed=seed, key=name, dtype=kind)
         self.shard.init_rows(name, wanted, kind, first=first)
 
+    def assign(self, key: Any, value: Any) -> None:
+        """Replace weights, whether there is an optimizer or not; its states stay.
+
+        Parameters
+        ----------
+        key : int, str or list of them
+        value : NDArray or list of NDArray
+            Rows that a row_sparse array does not store become zeros.
+        """
+        for k, v in self._pairs(key, value, "assign"):
+            entry = self.shard.entry(k)
+            given = _gradient(k, v, entry.shape)
+            if isinstance(entry, RowEntry):
+                entry.replace(given)
+            else:
+                entry.assign(given)
+
     # -- pushing
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
