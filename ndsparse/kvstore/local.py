@@ -128,15 +128,14 @@ class LocalStore(KVStore):
         priority : int
             Ignored: a push is done when it returns.
         """
-        batch: dict[Key, tuple[AnyArray | None, AnyArray]] = {}
+        batch: dict[Key, Gradient] = {}
         pairs = self._pairs(key, value, "push")
         for k, v in pairs:
             shape = self.shard.entry(k).shape
             parts = [_gradient(k, one, shape) for one in _listed(v)]
             if k in batch:  # the same key twice in a list
-                parts.insert(0, Gradient(*batch[k]))
-            total = merged(parts)
-            batch[k] = (total.ids, total.rows)
+                parts.insert(0, batch[k])
+            batch[k] = merged(parts)
         self.shard.push(batch)
 
     def set_optimizer(self, optimizer: Optimizer) -> None:

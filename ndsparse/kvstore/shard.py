@@ -177,7 +177,7 @@ class Shard:
         batch : dict
             ``{key: (ids, rows)}``; ids None for a dense gradient.  All keys of a step belong into one
             batch.  Ids may be unsorted and repeated.  The arrays are not copied while they wait for
-            other workers, and must not change.
+            other workers, and must not change.  A value that is a ``Gradient`` was checked before.
         worker : int
         sequence : int, optional
             Default: the next one.
@@ -200,12 +200,16 @@ class Shard:
                 return Receipt(False, {key: self.version(key) for key in batch})
             if sequence is not None and sequence > expected:
                 raise SequenceGap(worker, sequence, expected)
-            gradients = {
-                key: checked(key, ids, np.asarray(rows), self.entry(key).shape)
-                for key, (ids, rows) in batch.items()
-            }
+            gradients = {key: self._checked(key, value) for key, value in batch.items()}
             self._last[worker] = expected
             return Receipt(True, {key: self._take(key, g, worker) for key, g in gradients.items()})
+
+    def _checked(self, key: Key, value: tuple[AnyArray | None, AnyArray]) -> Gradient:
+        entry = self.entry(key)
+        if isinstance(value, Gradient):
+            return value
+        ids, rows = value
+        return checked(key, ids, np.asarray(rows), entry.shape)
 
     def _check_worker(self, worker: int) -> None:
         if not 0 <= worker < self.workers:
