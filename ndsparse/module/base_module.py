@@ -408,6 +408,10 @@ class BaseModule:
         pairs: list[tuple[str, float]] = []
         batches = iter(train_data)
         batch, nbatch = next(batches, None), 0
+        if batch is None:  # left at its end by whoever used it before
+            train_data.reset()
+            batches = iter(train_data)
+            batch = next(batches, None)
         while batch is not None:
             if monitor is not None:
                 monitor.tic()
