@@ -378,8 +378,8 @@ class BaseModule:
         if monitor is not None:
             self.install_monitor(monitor)
         if not self.params_initialized or force_init or arg_params is not None:
-            first = not self.params_initialized or force_init
-            self.init_params(initializer, arg_params, aux_params, allow_missing, force_init=first)
+            anew = not self.params_initialized or force_init
+            self.init_params(initializer, arg_params, aux_params, allow_missing, force_init=anew)
         if not self.optimizer_initialized:
             self.init_optimizer(kvstore, optimizer, optimizer_params)
         eval_metric = metrics.create(eval_metric)
@@ -388,16 +388,8 @@ class BaseModule:
             self._epoch(epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn)
             self._end_epoch(epoch, epoch_end_callback)
             if eval_data is not None:
-                found = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
-                    sparse_row_id_fn=sparse_row_id_fn,
-                )
-                for name, value in found:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                callbacks = (eval_batch_end_callback, eval_end_callback)
+                self._validate(epoch, eval_data, validation_metric, callbacks, sparse_row_id_fn)
             train_data.reset()
 
     def _epoch(
@@ -429,6 +421,18 @@ class BaseModule:
         for name, value in pairs:
             self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
         self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.perf_counter() - tic)
+
+    def _validate(self, epoch: int, data: Any, metric: Any, callbacks: Sequence[Any], row_ids: Any) -> None:
+        found = self.score(
+            data,
+            metric,
+            batch_end_callback=callbacks[0],
+            score_end_callback=callbacks[1],
+            epoch=epoch,
+            sparse_row_id_fn=row_ids,
+        )
+        for name, value in found:
+            self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
 
     def _end_epoch(self, epoch: int, callbacks: Any) -> None:
         if callbacks is not None:
