@@ -12,6 +12,7 @@ from ndsparse.ndarray.base_sparse import BaseSparseNDArray
 from ndsparse.ndarray.creation import (
     arange,
     array,
+    concatenate,
     empty,
     eye,
     from_dlpack,
@@ -30,10 +31,11 @@ from ndsparse.ndarray.namespace import operator_function
 from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.ndarray.row_sparse import RowSparseNDArray
 from ndsparse.ndarray.serialize import load, load_frombuffer, save
+from ndsparse.ops import catalogue as _catalogue  # noqa: F401  (registers what becomes methods)
 
 __all__ = [
     "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "_internal", "arange", "array",
-    "contrib", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "load",
+    "concatenate", "contrib", "empty", "eye", "from_dlpack", "from_numpy", "full", "linspace", "load",
     "load_frombuffer", "ones", "random", "save", "sparse",
     "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros",
 ]  # fmt: skip

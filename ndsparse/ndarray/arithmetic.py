@@ -6,6 +6,7 @@ and a number on either side.  NDArray, Symbol and everything else with ``_binary
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndsparse.ops import registry
+from ndsparse.ops.registry import Operator
 
 
 class Forms(NamedTuple):
@@ -44,65 +46,106 @@ FORMS: dict[str, Forms] = {
 """Python's name of an operator to the names of the registered ones."""
 
 IN_PLACE = ("add", "sub", "mul", "truediv", "mod", "pow")
+COMPARISONS = ("eq", "ne", "gt", "ge", "lt", "le")
+
+Apply = Callable[..., Any]
+"""``apply(operator, arrays, attributes, out)``: how a class runs an operator."""
+
+_PLAIN_NUMBERS = (float, int)
+
+
+class _MinusZero(float):
+    """-0.0, told apart from 0.0 where calls are remembered by their attributes."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _MinusZero)
+
+    def __hash__(self) -> int:
+        return 0x2D30
+
+
+_MINUS_ZERO = _MinusZero(-0.0)
 
 
 def is_number(value: Any) -> bool:
     """Whether ``value`` is a scalar of Python or numpy (bool included)."""
-    return isinstance(value, (numbers.Number, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
+    return isinstance(value, (numbers.Number, np.bool_))
 
 
-def binary(name: str, lhs: Any, rhs: Any, *, out: Any = None) -> Any:
-    """Apply ``lhs <name> rhs`` where at least one is an array with ``_binary``."""
+def call(op: Operator, arrays: tuple[Any, ...], given: dict[str, Any], out: Any = None) -> Any:
+    """Apply an operator to whatever its arguments are."""
+    return op(*arrays, **given) if out is None else op(*arrays, **given, out=out)
+
+
+def binary(name: str, lhs: Any, rhs: Any, *, out: Any = None, apply: Apply = call) -> Any:
+    """Apply ``lhs <name> rhs`` where at least one is an array (or a Symbol).
+
+    What a comparison of arrays gives is remembered to be a mask: as an index it selects.
+    """
     forms = FORMS[name]
-    extra = {} if out is None else {"out": out}
-    if is_number(rhs):
-        return registry.get(forms.scalar)(lhs, scalar=_number(rhs), **extra)
-    if is_number(lhs):
-        return registry.get(forms.reflected)(rhs, scalar=_number(lhs), **extra)
-    same = lhs.shape == rhs.shape if hasattr(lhs, "_chunk") else True
-    return registry.get(forms.same if same else forms.broadcast)(lhs, rhs, **extra)
+    if hasattr(lhs, "_chunk") and hasattr(rhs, "_chunk"):
+        same = lhs._chunk.shape == rhs._chunk.shape
+        result = apply(registry.get(forms.same if same else forms.broadcast), (lhs, rhs), {}, out)
+    elif is_number(rhs):
+        result = apply(registry.get(forms.scalar), (lhs,), {"scalar": _number(rhs)}, out)
+    elif is_number(lhs):
+        result = apply(registry.get(forms.reflected), (rhs,), {"scalar": _number(lhs)}, out)
+    else:
+        result = apply(registry.get(forms.same), (lhs, rhs), {}, out)
+    if name in COMPARISONS and hasattr(result, "_chunk"):
+        result._mask = True
+    return result
 
 
 def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.item()
+    if not value and isinstance(value, float) and math.copysign(1.0, value) < 0:
+        return _MINUS_ZERO
+    return value
 
 
-def install(cls: type[Any], coerce: Callable[[Any, Any], Any]) -> None:
+def install(cls: type[Any], coerce: Callable[[Any, Any], Any], apply: Apply = call) -> None:
     """Give a class the operators of :data:`FORMS`; ``coerce(self, other)`` may refuse with NotImplemented."""
-    for name in ("add", "sub", "mul", "truediv", "mod", "pow"):
-        setattr(cls, f"__{name}__", _forward(name, coerce))
-        setattr(cls, f"__r{name}__", _reflected(name, coerce))
-    for name in ("eq", "ne", "gt", "ge", "lt", "le"):
-        setattr(cls, f"__{name}__", _forward(name, coerce))
-    cls.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]
+    for name in IN_PLACE:
+        setattr(cls, f"__{name}__", _forward(name, coerce, apply))
+        setattr(cls, f"__r{name}__", _reflected(name, coerce, apply))
+    for name in COMPARISONS:
+        setattr(cls, f"__{name}__", _forward(name, coerce, apply))
+    type.__setattr__(cls, "__hash__", object.__hash__)
 
 
-def install_in_place(cls: type[Any], coerce: Callable[[Any, Any], Any]) -> None:
+def install_in_place(cls: type[Any], coerce: Callable[[Any, Any], Any], apply: Apply = call) -> None:
     """Give a class ``+=`` and its kin: the result is cast into the array's own storage type."""
     for name in IN_PLACE:
-        setattr(cls, f"__i{name}__", _in_place(name, coerce))
+        setattr(cls, f"__i{name}__", _in_place(name, coerce, apply))
 
 
-def _forward(name: str, coerce: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _forward(name: str, coerce: Callable[[Any, Any], Any], apply: Apply) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        other = coerce(self, other)
-        return other if other is NotImplemented else binary(name, self, other)
+        if type(other) not in _PLAIN_NUMBERS:
+            other = coerce(self, other)
+            if other is NotImplemented:
+                return other
+        return binary(name, self, other, apply=apply)
 
     return _named(method, f"__{name}__")
 
 
-def _reflected(name: str, coerce: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _reflected(name: str, coerce: Callable[[Any, Any], Any], apply: Apply) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         other = coerce(self, other)
-        return other if other is NotImplemented else binary(name, other, self)
+        return other if other is NotImplemented else binary(name, other, self, apply=apply)
 
     return _named(method, f"__r{name}__")
 
 
-def _in_place(name: str, coerce: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _in_place(name: str, coerce: Callable[[Any, Any], Any], apply: Apply) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         other = coerce(self, other)
-        return other if other is NotImplemented else binary(name, self, other, out=self)
+        return other if other is NotImplemented else binary(name, self, other, out=self, apply=apply)
 
     return _named(method, f"__i{name}__")
 

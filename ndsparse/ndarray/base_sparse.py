@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ndsparse.errors import IndexOutOfBounds, NotSupportedForSparse, ShapeError
+from ndsparse.errors import NotSupportedForSparse, ShapeError
 from ndsparse.ndarray.invoke import dense
 from ndsparse.ndarray.ndarray import NDArray
-from ndsparse.storage import cast
+from ndsparse.ndarray.operands import as_values, is_scipy_sparse, operand
+from ndsparse.storage import Chunk, DefaultChunk, cast
 
 
 class BaseSparseNDArray(NDArray):
@@ -32,7 +34,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def aux_types(self) -> list[Any]:
-        """dtypes of the auxiliary arrays."""
+        """Types of the elements of the auxiliary arrays."""
         return [t.type for t in self._chunk.aux_types]
 
     @property
@@ -66,39 +68,41 @@ class BaseSparseNDArray(NDArray):
 
     def _replace(self, value: Any) -> None:
         """Become ``value``: an array of any storage type, a numpy or scipy array, or a number."""
-        if isinstance(value, NDArray):
-            source = value._chunk
-        else:
-            from ndsparse.ndarray.creation import array
+        source = self._source(value)
+        if source is None:
+            self._chunk.copy_from(self._chunk.fresh())
+        elif source is not self._chunk:
+            if source.shape != self.shape:
+                raise ShapeError(f"setting an array of shape {self.shape} from one of shape {source.shape}")
+            cast(source, self._chunk)
 
-            if np.ndim(value) == 0 and not hasattr(value, "tocsr"):
-                value = np.full(self.shape, value, self._chunk.dtype)
-            source = array(value, dtype=self._chunk.dtype)._chunk
-        if source is self._chunk:
-            return
-        if source.shape != self.shape:
-            raise ShapeError(f"setting an array of shape {self.shape} from one of shape {source.shape}")
-        cast(source, self._chunk)
+    def _source(self, value: Any) -> Chunk | None:
+        """Return the content that ``value`` stands for; None for the number 0."""
+        if isinstance(value, NDArray):
+            return value._chunk
+        if is_scipy_sparse(value):
+            found: Chunk = operand(value)._chunk
+            return found
+        values = as_values(value, self._chunk.dtype)
+        if values.ndim == 0:
+            if values == 0:
+                return None
+            values = np.full(self.shape, values)
+        return DefaultChunk.of(values)
 
     def _sync_copyfrom(self, source: Any) -> None:
         """Copy from a dense numpy array of the same shape."""
         self._replace(np.asarray(source))
 
-    def _element_key(self, key: Any) -> tuple[int, ...] | None:
-        """Return ``key`` as checked element coordinates, None if it is something else."""
-        keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) != self.ndim or not all(isinstance(k, (int, np.integer)) for k in keys):
-            return None
-        for k, n in zip(keys, self.shape, strict=True):
-            if not -n <= k < n:
-                raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}")
-        return tuple(int(k) % n for k, n in zip(keys, self.shape, strict=True))
+    @property
+    def nnz(self) -> int:
+        """Number of stored elements (zeros among them too)."""
+        return math.prod(self._chunk.storage_shape)
 
 
-def whole(key: Any) -> bool:
-    """Whether an index key means the whole array."""
-    if isinstance(key, tuple):
-        return all(whole(k) for k in key)
-    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
-
-
+def true_places(mask: Any) -> tuple[Any, ...]:
+    """Return the coordinates of the elements of a mask that are not zero."""
+    if isinstance(mask, NDArray) and mask.stype != "default":
+        coords, values = mask._chunk.to_coo()
+        return tuple(c[values != 0] for c in coords)
+    return np.nonzero(mask._chunk.data if isinstance(mask, NDArray) else mask)

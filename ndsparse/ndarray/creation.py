@@ -10,6 +10,8 @@ from ndsparse.errors import ArgumentError, ArgumentTypeError
 from ndsparse.ndarray import sparse_creation
 from ndsparse.ndarray.invoke import dense, wrap
 from ndsparse.ndarray.ndarray import NDArray, context_or_current
+from ndsparse.ndarray.operands import is_scipy_sparse, numbers_of
+from ndsparse.ops import registry
 from ndsparse.storage import as_dtype, as_shape, storage_class
 
 FLOAT32 = np.dtype(np.float32)
@@ -18,6 +20,10 @@ FLOAT32 = np.dtype(np.float32)
 def _placed(array: NDArray, ctx: Any) -> Any:
     array._ctx = context_or_current(ctx)
     return array
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    return FLOAT32 if dtype is None else as_dtype(dtype)
 
 
 def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
@@ -29,8 +35,8 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
         Sparse sources give sparse arrays (csr; row_sparse for a RowSparseNDArray).
     ctx : Context, optional
     dtype : dtype, optional
-        Default: that of an NDArray or numpy or scipy array, float32 for everything else (as in
-        MXNet; numpy arrays keep their dtype).
+        Default: that of an NDArray or numpy or scipy array, float32 for everything else.  (MXNet
+        makes float32 of numpy arrays too, which loses ids above 2**24.)
 
     Examples
     --------
@@ -38,20 +44,16 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     >>> nd.array([[1, 2], [3, 4]]).dtype
     <class 'numpy.float32'>
     """
-    if sparse_creation.is_scipy_sparse(source_array) or (
+    if is_scipy_sparse(source_array) or (
         isinstance(source_array, NDArray) and source_array.stype != "default"
     ):
         return sparse_creation.array(source_array, ctx=ctx, dtype=dtype)
-    if isinstance(source_array, NDArray):
-        values = source_array._chunk.data
-    else:
-        values = np.asarray(source_array)
-    if values.dtype == object:
-        raise ArgumentTypeError(f"source_array: expected numbers in a regular array, got {source_array!r:.80}")
+    values = numbers_of(source_array)
     if dtype is None:
-        typed = isinstance(source_array, (NDArray, np.ndarray, np.generic)) or hasattr(source_array, "__array__")
-        dtype = values.dtype if typed else FLOAT32
-    wanted = as_dtype(dtype)
+        typed = isinstance(source_array, NDArray) or hasattr(source_array, "__array__")
+        wanted = as_dtype(values.dtype, "source_array (dtype= converts it)") if typed else FLOAT32
+    else:
+        wanted = as_dtype(dtype)
     return _placed(dense(np.array(values, dtype=wanted, order="C", copy=True)), ctx)
 
 
@@ -64,14 +66,14 @@ def empty(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = No
     """Return an array whose dense content is undefined; sparse ones hold nothing."""
     if stype not in (None, "default"):
         return _new(shape, ctx, dtype, str(stype))
-    return _placed(dense(np.empty(as_shape(shape), as_dtype(dtype or FLOAT32))), ctx)
+    return _placed(dense(np.empty(as_shape(shape), _dtype(dtype))), ctx)
 
 
 def _new(shape: Any, ctx: Any, dtype: Any, stype: str) -> Any:
     dims = as_shape(shape)
     kind = storage_class(stype)
     kind.check_shape(dims)
-    return _placed(wrap(kind(dims, as_dtype(FLOAT32 if dtype is None else dtype))), ctx)
+    return _placed(wrap(kind(dims, _dtype(dtype))), ctx)
 
 
 def ones(shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -84,7 +86,7 @@ def full(shape: Any, val: Any, ctx: Any = None, dtype: Any = None, out: Any = No
     if out is not None:
         out[:] = val
         return out
-    return _placed(dense(np.full(as_shape(shape), val, as_dtype(dtype or FLOAT32))), ctx)
+    return _placed(dense(np.full(as_shape(shape), val, _dtype(dtype))), ctx)
 
 
 def arange(
@@ -101,7 +103,7 @@ def arange(
         start, stop = 0, start
     if step == 0:
         raise ArgumentError("arange: step must not be 0")
-    values = np.arange(start, stop, step).astype(as_dtype(dtype or FLOAT32))
+    values = np.arange(start, stop, step).astype(_dtype(dtype))
     return _placed(dense(np.repeat(values, repeat) if repeat != 1 else values), ctx)
 
 
@@ -109,12 +111,20 @@ def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, ctx: Any = None, dtype: Any = None
 ) -> Any:
     """Return ``num`` evenly spaced numbers (float32 by default)."""
-    return _placed(dense(np.linspace(start, stop, num, endpoint).astype(as_dtype(dtype or FLOAT32))), ctx)
+    return _placed(dense(np.linspace(start, stop, num, endpoint).astype(_dtype(dtype))), ctx)
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Any = None, dtype: Any = None) -> Any:
     """Return a matrix with ones on the ``k``-th diagonal (float32 by default)."""
-    return _placed(dense(np.eye(N, M or N, k, dtype=as_dtype(dtype or FLOAT32))), ctx)
+    return _placed(dense(np.eye(N, M or N, k, dtype=_dtype(dtype))), ctx)
+
+
+def concatenate(arrays: Any, axis: int = 0, always_copy: bool = True) -> Any:
+    """Return arrays joined along an axis (``nd.concat`` with a list); one array is not copied unasked."""
+    arrays = list(arrays)
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return registry.get("Concat")(*arrays, dim=axis)
 
 
 def from_numpy(ndarray: Any, zero_copy: bool = True) -> Any:
@@ -129,9 +139,24 @@ def from_numpy(ndarray: Any, zero_copy: bool = True) -> Any:
 
 def from_dlpack(dlpack: Any) -> Any:
     """Return an array on the memory of a DLPack exporter (numpy, torch, jax, ...)."""
+    if type(dlpack).__name__ == "PyCapsule":
+        dlpack = _Capsule(dlpack)
     found = np.from_dlpack(dlpack)
-    as_dtype(found.dtype)
+    as_dtype(found.dtype, "dlpack")
     return dense(found)
+
+
+class _Capsule:
+    """An exporter of a DLPack capsule that exists already, once."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

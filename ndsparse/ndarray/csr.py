@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ndsparse.errors import IndexOutOfBounds
+from ndsparse.errors import IndexOutOfBounds, ShapeError
 from ndsparse.kernels import csr_structure
-from ndsparse.ndarray.base_sparse import BaseSparseNDArray, whole
-from ndsparse.ndarray.invoke import dense, register_class
-from ndsparse.ndarray.ndarray import NDArray, checked_row
+from ndsparse.ndarray.base_sparse import BaseSparseNDArray, true_places
+from ndsparse.ndarray.invoke import dense, register_class, wrap
+from ndsparse.ndarray.keys import Axis, Selection, axis, expanded, is_mask, places, taken, whole, within
+from ndsparse.ndarray.ndarray import NDArray, reshape_codes
+from ndsparse.ndarray.operands import as_values, is_scipy_sparse, operand
 from ndsparse.ops import registry
+from ndsparse.ops.shape_codes import resolve_reshape
 from ndsparse.storage import CSRChunk
+from ndsparse.storage.structure import canonical
 
 
 class CSRNDArray(BaseSparseNDArray):
@@ -32,115 +35,172 @@ class CSRNDArray(BaseSparseNDArray):
         """Column ids, shape (nnz,), a copy."""
         return self._aux(1)
 
-    @property
-    def nnz(self) -> int:
-        """Number of stored elements."""
-        return self._chunk.nnz
+    def asscipy(self, copy: bool = False) -> Any:
+        """Return a ``scipy.sparse.csr_matrix``.
 
-    def asscipy(self) -> Any:
-        """Return a ``scipy.sparse.csr_matrix`` on the same memory.
-
-        The memory is the caller's from then on: this array takes new buffers before it is next
-        written by an operator.
+        Parameters
+        ----------
+        copy : bool
+            False: on the same memory.  It is the caller's from then on: this array takes new
+            buffers before it is next written.  True: on memory of its own.
         """
         import scipy.sparse
 
         chunk = self._chunk
+        if copy:
+            return wrap(chunk.copy()).asscipy()
         result = scipy.sparse.csr_matrix(self.shape, dtype=chunk.dtype)
-        result.indptr, result.indices = _same_index_type(*(chunk.aux(i) for i in (0, 1)))
+        result.indptr, result.indices = _same_index_type(chunk.indptr, chunk.indices)
         result.data = chunk.data
         chunk.pin()
         return result
 
     def __getitem__(self, key: Any) -> Any:
-        """Rows, blocks and elements.
+        """Return rows, blocks or elements.
 
-        ``a[i]`` is a csr of one row, ``a[b:e]`` and ``a[b:e, c:f]`` are csr, ``a[i, j]`` an array
-        of shape (1,), an array of row ids or a boolean mask selects rows.
+        ``a[i]`` is a csr of one row, ``a[b:e]`` and ``a[b:e, c:f]`` are csr, with steps too;
+        ``a[i, j]`` is an array of shape (1,).  A list, an array or a mask in place of a slice
+        selects rows or columns, in that order; two of them name elements one by one, and so does
+        a mask of the shape of the array: the result is dense, of one dimension.
         """
         if whole(key):
             return self
-        point = self._element_key(key)
-        if point is not None:
-            return dense(_elements(self._chunk, [point[0]], [point[1]]))
-        if isinstance(key, (int, np.integer)):
-            row = checked_row(int(key), self.shape[0])
-            return self._block(slice(row, row + 1), slice(None))
-        if isinstance(key, slice):
-            return self._block(key, slice(None))
-        if isinstance(key, tuple) and len(key) == 2:
-            if all(isinstance(k, (slice, int, np.integer)) for k in key):
-                return self._block(*(_as_slice(k, n) for k, n in zip(key, self.shape, strict=True)))
-            if isinstance(key[1], slice) and key[1] == slice(None):
-                key = key[0]
-        if isinstance(key, (list, np.ndarray, NDArray)):
-            return self._take(key)
-        raise IndexOutOfBounds(f"index {key!r}: expected integers, slices, or one array of row ids")
+        if is_mask(key, self.shape):
+            return dense(self._elements(*true_places(key)))
+        rows, columns = self._axes(key)
+        if rows.single and columns.single:
+            return dense(self._elements(rows.array, columns.array))
+        if _pointwise(rows, columns):
+            return dense(self._elements(*_paired(key, rows, columns)))
+        return self._block(rows, columns)
 
-    def _block(self, rows: slice, columns: slice) -> Any:
-        if rows.step not in (None, 1):
-            return self._take(np.arange(self.shape[0])[rows])[:, columns]
-        if columns.step not in (None, 1):
-            raise IndexOutOfBounds("a csr array is sliced with step 1 along its columns")
-        (r0, r1, _), (c0, c1, _) = (s.indices(n) for s, n in zip((rows, columns), self.shape, strict=True))
-        return registry.get("slice")(self, begin=(r0, c0), end=(max(r0, r1), max(c0, c1)))
+    def _axes(self, key: Any) -> tuple[Axis, Axis]:
+        first, second = expanded(key, self.shape)
+        return axis(first, self.shape[0]), axis(second, self.shape[1], "column")
 
-    def _take(self, key: Any) -> Any:
-        ids = key.asnumpy() if isinstance(key, NDArray) else np.asarray(key)
-        if ids.dtype == np.bool_:
-            if ids.shape != self.shape[:1]:
-                raise IndexOutOfBounds(f"a mask of shape {ids.shape} does not fit {self.shape[0]} rows")
-            ids = np.flatnonzero(ids)
-        ids = ids.astype(np.int64)
-        if ids.ndim != 1:
-            raise IndexOutOfBounds(f"row ids must have 1 dimension, got {ids.ndim}")
-        outside = (ids < -self.shape[0]) | (ids >= self.shape[0])
-        if outside.any():
-            raise IndexOutOfBounds(f"row {int(ids[outside][0])} is out of range for {self.shape[0]} rows")
-        return registry.get("take")(self, dense(ids % max(self.shape[0], 1)))
+    def _block(self, rows: Axis, columns: Axis) -> Any:
+        if not rows.contiguous:
+            picked = registry.get("take")(self, dense(rows.array))
+            return picked._block(Axis(range(len(rows.ids))), columns)
+        if not columns.contiguous:
+            return self._block(rows, Axis(range(self.shape[1])))._columns(columns.ids)
+        bounds = [(a.ids.start, a.ids.start + len(a.ids)) for a in (rows, columns)]  # type: ignore[union-attr]
+        return registry.get("slice")(self, begin=tuple(b for b, _ in bounds), end=tuple(e for _, e in bounds))
+
+    def _columns(self, ids: Selection) -> Any:
+        (rows, columns), values = self._chunk.to_coo()
+        at, new = places(columns, ids)
+        chunk = CSRChunk((self.shape[0], len(ids)), self._chunk.dtype)
+        kept = self._chunk.aux_types[1]
+        chunk.set_coo((rows[at].astype(kept), new.astype(kept)), values[at])
+        return wrap(chunk)
+
+    def _elements(self, rows: Any, columns: Any) -> np.ndarray[Any, Any]:
+        chunk = self._chunk
+        out = np.empty(len(rows), chunk.dtype)
+        csr_structure.get_elements(
+            canonical(chunk).csr, np.ascontiguousarray(rows), np.ascontiguousarray(columns), out
+        )
+        return out
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Set everything, a block, or an element; what was stored in the block is replaced."""
+        """Set everything, a block, or elements, with the keys of ``a[key]``; zeros are not stored.
+
+        O(nnz + block), and a sort of the elements.
+        """
         if whole(key):
             self._replace(value)
             return
-        rows, columns = self._region(key)
+        if is_mask(key, self.shape):
+            self._set_points(key, true_places(key), value)
+            return
+        rows, columns = self._axes(key)
+        if _pointwise(rows, columns):
+            self._set_points(key, _paired(key, rows, columns), value)
+        elif _distinct(rows) and _distinct(columns):
+            self._set_block(key, rows, columns, value)
+        else:
+            grid = np.meshgrid(rows.array, columns.array, indexing="ij")
+            values = self._broadcast(key, value, grid[0].shape)
+            self._set_points(key, (grid[0].ravel(), grid[1].ravel()), values.ravel())
+
+    def _broadcast(self, key: Any, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        values = as_values(value, self._chunk.dtype)
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            raise ShapeError(
+                f"setting {key!r} of an array of shape {self.shape}: the place has shape {shape}, "
+                f"the value {values.shape}"
+            ) from None
+
+    def _set_points(self, key: Any, coords: Any, value: Any) -> None:
+        values = self._broadcast(key, value, coords[0].shape)
+        before, old = self._chunk.to_coo()
+        rows, columns = (np.concatenate(pair) for pair in zip(before, coords, strict=True))
+        values = np.concatenate([old, values])
+        order = np.lexsort((columns, rows))  # stable: of one place, what came last is last
+        rows, columns = rows[order], columns[order]
+        last = np.ones(len(order), np.bool_)
+        last[:-1] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        added = order[last] >= len(old)
+        kept = np.flatnonzero(last)[~added | (values[order[last]] != 0)]
+        self._become(rows[kept], columns[kept], values[order[kept]])
+
+    def _set_block(self, key: Any, rows: Axis, columns: Axis, value: Any) -> None:
+        if columns.single and not rows.single and np.ndim(value) == 1:
+            value = as_values(value, self._chunk.dtype).reshape(-1, 1)
+        (at_rows, at_columns), new = self._block_elements(key, (len(rows.ids), len(columns.ids)), value)
+        (old_rows, old_columns), old = self._chunk.to_coo()
+        keep = ~(within(old_rows, rows.ids) & within(old_columns, columns.ids))
+        self._become(
+            np.concatenate([old_rows[keep], taken(rows.ids, at_rows)]),
+            np.concatenate([old_columns[keep], taken(columns.ids, at_columns)]),
+            np.concatenate([old[keep], new.astype(old.dtype, copy=False)]),
+        )
+
+    def _block_elements(self, key: Any, shape: tuple[int, ...], value: Any) -> Any:
+        """Return coordinates and values of what is to be stored in a block."""
+        found = value if isinstance(value, NDArray) else operand(value) if is_scipy_sparse(value) else None
+        if found is not None and found.stype != "default" and found.shape == shape:
+            return found._chunk.to_coo()
+        if found is None and np.ndim(value) == 0 and as_values(value, self._chunk.dtype) == 0:
+            nothing = np.empty(0, np.int64)
+            return (nothing, nothing), np.empty(0, self._chunk.dtype)
+        values = self._broadcast(key, value, shape)
+        coords = np.nonzero(values)
+        return coords, values[coords]
+
+    def _become(self, rows: Any, columns: Any, values: Any) -> None:
         chunk = self._chunk
-        (old_rows, old_columns), old_values = chunk.to_coo()
-        keep = ~(np.isin(old_rows, rows) & np.isin(old_columns, columns))
-        new = np.broadcast_to(
-            value.asnumpy() if isinstance(value, NDArray) else np.asarray(value), (len(rows), len(columns))
-        )
-        at = np.nonzero(new)
-        result = chunk.fresh()
-        result.set_coo(
-            (
-                np.concatenate([old_rows[keep], rows[at[0]]]),
-                np.concatenate([old_columns[keep], columns[at[1]]]),
-            ),
-            np.concatenate([old_values[keep], new[at].astype(chunk.dtype)]),
-        )
+        kept = chunk.aux_types[1]
+        result = CSRChunk(chunk.shape, chunk.dtype)
+        result.set_coo((rows.astype(kept, copy=False), columns.astype(kept, copy=False)), values)
         chunk.move_from(result)
 
-    def _region(self, key: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        keys = key if isinstance(key, tuple) else (key, slice(None))
-        if len(keys) != 2 or not all(isinstance(k, (slice, int, np.integer)) for k in keys):
-            raise IndexOutOfBounds(f"index {key!r}: expected integers and slices")
-        parts = [np.arange(n)[_as_slice(k, n)] for k, n in zip(keys, self.shape, strict=True)]
-        return parts[0], parts[1]
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """Return the array in another shape: csr where that is a matrix, dense otherwise."""
+        codes, reverse = reshape_codes(shape, kwargs)
+        target = resolve_reshape(self.shape, codes, reverse)
+        out = wrap(CSRChunk(target, self._chunk.dtype)) if len(target) == 2 else None
+        return registry.get("Reshape")(self, shape=codes, reverse=reverse, out=out)
 
 
-def _as_slice(key: Any, n: int) -> slice:
-    if isinstance(key, slice):
-        return key
-    row = checked_row(int(key), n)
-    return slice(row, row + 1)
+def _pointwise(rows: Axis, columns: Axis) -> bool:
+    """Whether both keys are arrays: they name elements."""
+    return isinstance(rows.ids, np.ndarray) and isinstance(columns.ids, np.ndarray)
 
 
-def _elements(chunk: CSRChunk, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray[Any, Any]:
-    out = np.empty(len(rows), chunk.dtype)
-    csr_structure.get_elements(chunk.csr, np.asarray(rows, np.int64), np.asarray(columns, np.int64), out)
-    return out
+def _paired(key: Any, rows: Axis, columns: Axis) -> Any:
+    try:
+        return np.broadcast_arrays(rows.array, columns.array)
+    except ValueError:
+        counts = f"{len(rows.ids)} row ids and {len(columns.ids)} column ids"
+        raise IndexOutOfBounds(f"index {key!r}: {counts} name no pairs") from None
+
+
+def _distinct(along: Axis) -> bool:
+    return isinstance(along.ids, range) or len(np.unique(along.ids)) == len(along.ids)
 
 
 def _same_index_type(indptr: Any, indices: Any) -> tuple[Any, Any]:

@@ -72,14 +72,15 @@ def invoke(op: Operator, inputs: Sequence[Any], given: dict[str, Any], out: Any 
     NDArray or list of NDArray
     """
     chunks = [x._chunk for x in inputs]
-    outs = None if out is None else (list(out) if isinstance(out, (list, tuple)) else [out])
+    outs = None if out is None else _as_outputs(op, out)
     wanted = None if outs is None else outs[0]._chunk.stype
+    key: tuple[Any, ...] = (*[c.meta for c in chunks], wanted)
+    if given:
+        key += (*given.items(), *map(type, given.values()))  # 2 and 2.0 are not the same attribute
     try:
-        key = (*[c.meta for c in chunks], wanted, *given.items())
         prepared = op.dispatch_memo.get(key)
-    except TypeError:  # a list among the attributes
-        given = {k: hashable(v) for k, v in given.items()}
-        return invoke(op, inputs, given, out)
+    except TypeError:
+        return invoke(op, inputs, _hashable(op, given), out)
     if prepared is None:
         prepared = _prepare(op, chunks, given, wanted)
         if op.make_state is None:
@@ -91,10 +92,13 @@ def invoke(op: Operator, inputs: Sequence[Any], given: dict[str, Any], out: Any 
         results: list[Chunk] = [kind(shape, dtype) for kind, shape, dtype in prepared.outputs]
         prepared.run(chunks, results, ctx)
         arrays = [_wrap(c) for c in results]
+        where = inputs[0]._ctx if inputs else None
+        if where is not None:
+            for array in arrays:
+                array._ctx = where
     else:
-        _check_outputs(op, outs, prepared)
-        prepared.run(chunks, [o._chunk for o in outs], ctx)
         arrays = outs
+        _run_into(op, prepared, chunks, outs, ctx)
     if hooks.recorder is not None:
         hooks.recorder(op, prepared.attrs, list(inputs), arrays)
     return arrays[0] if len(arrays) == 1 else arrays
@@ -107,6 +111,20 @@ def _context(count: int) -> OpContext:
     ctx = hooks.context()
     ctx.req = ("write",) * count
     return ctx
+
+
+def _hashable(op: Operator, given: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with lists as tuples; ArgumentTypeError for what has no hashable form."""
+    result = {}
+    for name, value in given.items():
+        result[name] = hashable(value)
+        try:
+            hash(result[name])
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{op.name}: {name} must be a number, a text or a tuple of them, got {type(value).__name__}"
+            ) from None
+    return result
 
 
 def _prepare(op: Operator, chunks: Sequence[Chunk], given: dict[str, Any], wanted: str | None) -> Prepared:
@@ -128,13 +146,40 @@ def _prepare(op: Operator, chunks: Sequence[Chunk], given: dict[str, Any], wante
         kind.check_shape(shape)
         outputs.append((kind, shape, np.dtype(np.float32) if dtype is None else dtype))
     state = None if op.make_state is None else op.make_state(attrs)
-    wants = registry.takes(op.body, "ctx")
-    return Prepared(dispatch.runner(op, decision, attrs, state), tuple(outputs), attrs, wants)
+    wants = count > len(_PLAIN.req) or registry.takes(op.body, "ctx")
+    return Prepared(
+        dispatch.quietly(dispatch.runner(op, decision, attrs, state)), tuple(outputs), attrs, wants
+    )
+
+
+def _as_outputs(op: Operator, out: Any) -> list[Any]:
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    if not outs or not all(hasattr(o, "_chunk") for o in outs):
+        kinds = ", ".join(type(o).__name__ for o in outs)
+        raise ArgumentTypeError(f"{op.name}: out must be an NDArray or a list of them, got ({kinds})")
+    return outs
+
+
+def _run_into(
+    op: Operator, prepared: Prepared, chunks: Sequence[Chunk], outs: Sequence[Any], ctx: OpContext
+) -> None:
+    """Run with results going to ``outs``: fewer than there are outputs, or of other storage types."""
+    _check_outputs(op, outs, prepared)
+    targets: list[Chunk] = [o._chunk for o in outs]
+    results = [
+        targets[i] if i < len(targets) and type(targets[i]) is kind else kind(shape, dtype)
+        for i, (kind, shape, dtype) in enumerate(prepared.outputs)
+    ]
+    prepared.run(chunks, results, ctx)
+    for target, result in zip(targets, results, strict=False):
+        if target is not result:
+            dispatch.settle(target, result, "write")
 
 
 def _check_outputs(op: Operator, outs: Sequence[Any], prepared: Prepared) -> None:
-    if len(outs) > len(prepared.outputs):
-        raise ArgumentTypeError(f"{op.name}: out has {len(outs)} arrays, there are {len(prepared.outputs)} outputs")
+    count = len(prepared.outputs)
+    if len(outs) > count:
+        raise ArgumentTypeError(f"{op.name}: out has {len(outs)} arrays, there are {count} outputs")
     for given, (_, shape, dtype) in zip(outs, prepared.outputs, strict=False):
         if given.shape != shape:
             raise ShapeError(f"{op.name}: out has shape {given.shape}, the result has {shape}")
@@ -142,7 +187,7 @@ def _check_outputs(op: Operator, outs: Sequence[Any], prepared: Prepared) -> Non
             raise DTypeError(f"{op.name}: out has dtype {given._chunk.dtype}, the result has {dtype}")
 
 
-_wrap_of: dict[str, type[Any]] = {}
+_wrap_of: dict[str, Any] = {}
 
 
 def register_class(cls: type[Any], storage: type[Chunk]) -> None:

@@ -8,18 +8,15 @@ from typing import Any
 from ndsparse.ndarray.namespace import function_of
 from ndsparse.ops import registry
 
-METHODS: dict[str, str] = {
-    **{n: n for n in (
-        "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmin", "argsort",
-        "broadcast_axes", "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "depth_to_space", "diag", "dot", "exp",
-        "expand_dims", "expm1", "fix", "flip", "floor", "gamma", "gammaln", "log", "log10", "log1p", "log2",
-        "log_softmax", "max", "mean", "min", "nanprod", "nansum", "norm", "one_hot", "ones_like", "pad", "pick",
-        "prod", "radians", "rcbrt", "reciprocal", "relu", "repeat", "rint", "round", "rsqrt", "sigmoid", "sign",
-        "sin", "sinh", "slice", "slice_axis", "slice_like", "softmax", "softmin", "sort", "split", "sqrt", "square",
-        "squeeze", "sum", "swapaxes", "take", "tan", "tanh", "tile", "topk", "transpose", "trunc", "where",
-    )},
-    "flatten": "Flatten",
-}  # fmt: skip
+_SAME = """
+abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmin argsort broadcast_axes cbrt ceil clip
+cos cosh degrees depth_to_space diag dot exp expand_dims expm1 fix flip floor gamma gammaln log log10
+log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt
+reciprocal relu repeat rint round rsqrt sigmoid sign sin sinh slice slice_axis slice_like softmax
+softmin sort split sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc where
+"""
+
+METHODS: dict[str, str] = {**{name: name for name in _SAME.split()}, "flatten": "Flatten"}
 """Method to the operator behind it; those that are not registered are left out."""
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
+from ndsparse.errors import ArgumentTypeError
 from ndsparse.ndarray import arithmetic
-from ndsparse.ndarray.ndarray import NDArray
+from ndsparse.ndarray.ndarray import NDArray, coerce_operand
 from ndsparse.ops import registry
 from ndsparse.ops.registry import Operator
 
@@ -25,6 +28,13 @@ BINARY = {
     "lesser_equal": "le",
 }  # fmt: skip
 """Functions that take arrays or numbers on either side: MXNet's name to Python's."""
+
+PLAIN: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "mod", "pow")},
+    **{name: getattr(operator, name) for name in ("eq", "ne", "gt", "ge", "lt", "le")},
+    "maximum": max, "minimum": min, "hypot": math.hypot,
+}  # fmt: skip
+"""What they do to two numbers."""
 
 
 @functools.cache
@@ -73,10 +83,16 @@ def function_of(op: Operator, name: str, module: str, apply: Callable[..., Any])
 def _binary_function(name: str, module: str) -> Callable[..., Any]:
     def function(lhs: Any, rhs: Any, out: Any = None) -> Any:
         if not isinstance(lhs, NDArray) and not isinstance(rhs, NDArray):
-            raise TypeError(f"{name}: at least one of the arguments must be an NDArray")
+            if not (arithmetic.is_number(lhs) and arithmetic.is_number(rhs)):
+                kinds = f"{type(lhs).__name__} and {type(rhs).__name__}"
+                raise ArgumentTypeError(f"{name}: expected NDArrays or numbers, got {kinds}")
+            return PLAIN[BINARY[name]](lhs, rhs)
+        lhs, rhs = (x if isinstance(x, NDArray) else coerce_operand(x, x) for x in (lhs, rhs))
+        if lhs is NotImplemented or rhs is NotImplemented:
+            raise ArgumentTypeError(f"{name}: expected NDArrays or numbers for lhs and rhs")
         return arithmetic.binary(BINARY[name], lhs, rhs, out=out)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
-    function.__doc__ = f"Return ``{name}(lhs, rhs)`` elementwise, of two arrays (broadcast) or an array and a number."
+    function.__doc__ = f"Return ``{name}(lhs, rhs)``, elementwise, of arrays (broadcast) and numbers."
     return function

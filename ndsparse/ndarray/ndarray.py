@@ -21,13 +21,15 @@ from ndsparse.errors import (
     ArgumentTypeError,
     IndexOutOfBounds,
     ShapeError,
-    StorageTypeError,
 )
-from ndsparse.ndarray import arithmetic
-from ndsparse.ndarray.invoke import dense, invoke, register_class, wrap
+from ndsparse.ndarray import arithmetic, protocols
+from ndsparse.ndarray.invoke import dense, hooks, invoke, register_class, wrap
+from ndsparse.ndarray.keys import checked_row, numpy_key
+from ndsparse.ndarray.operands import as_values, operand
 from ndsparse.ops import registry
 from ndsparse.ops.registry import Operator
-from ndsparse.storage import Chunk, DefaultChunk, as_dtype, as_shape, cast, converted, storage_class
+from ndsparse.ops.shape_codes import resolve_reshape
+from ndsparse.storage import Chunk, DefaultChunk, as_dtype, as_shape, cast, storage_class
 
 
 class NDArray:
@@ -36,14 +38,16 @@ class NDArray:
     Made by :func:`ndsparse.nd.array`, :func:`ndsparse.nd.zeros` and others, not by its constructor.
     """
 
-    __slots__ = ("__weakref__", "_chunk", "_ctx", "_grad_info")
+    __slots__ = ("__weakref__", "_chunk", "_ctx", "_grad_info", "_mask")
 
     __array_priority__ = 1000.0
-    __array_ufunc__ = None  # numpy's operators give way to ours
+    __array_ufunc__ = protocols.array_ufunc
+    __array_function__ = protocols.array_function
 
     _chunk: Chunk
     _grad_info: Any
     _ctx: Context | None
+    _mask: bool  # set (only) on what a comparison gave
 
     def __init__(self, source: NDArray) -> None:
         if not isinstance(source, NDArray):
@@ -152,7 +156,9 @@ class NDArray:
 
     def _one_element(self, what: str) -> Any:
         if self.size != 1:
-            raise ArgumentTypeError(f"{what}: only arrays with one element convert, this has shape {self.shape}")
+            raise ArgumentTypeError(
+                f"{what}: expected an array with one element, this has shape {self.shape}"
+            )
         return self.asscalar()
 
     def __iter__(self) -> Iterator[NDArray]:
@@ -201,7 +207,7 @@ class NDArray:
     def __reduce__(self) -> tuple[Any, ...]:
         chunk = self._chunk
         aux = [chunk.aux(i) for i in range(len(chunk.aux_names))]
-        return (_rebuild, (chunk.stype, chunk.shape, chunk.dtype.str, np.ascontiguousarray(chunk.data), aux))
+        return (_rebuild, (chunk.stype, chunk.shape, chunk.dtype.str, chunk.data, aux))
 
     # -- copies and conversions -----------------------------------------------------------------------
 
@@ -275,27 +281,28 @@ class NDArray:
     # -- indexing ---------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """Basic keys (ints, slices, None, ...) give a view on the same memory, others a copy."""
+        """Return a view on the same memory for basic keys (ints, slices, None, ...), else a copy."""
         data = self._chunk.data
+        index = numpy_key(key)
         try:
-            found = data[_numpy_key(key)]
+            found = data[index]
+            if found.ndim == 0:
+                found = data[(*index, None) if isinstance(index, tuple) else (index, None)]
         except IndexError as error:
             raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}: {error}") from None
-        if found.ndim == 0:
-            index = _numpy_key(key)
-            found = data[(*index, None) if isinstance(index, tuple) else (index, None)]
         view = dense(found)
         view._ctx = self._ctx
         return view
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(value, NDArray):
-            value = value.asnumpy() if value.stype != "default" else value._chunk.data
+        data = self._chunk.data
+        if not data.flags.writeable:
+            raise ArgumentError("setting elements: the array is on memory that is read-only; copy() it first")
+        values = as_values(value, self._chunk.dtype)
+        if values.shape == (1,) and self.size == 1:
+            values = values.reshape(())
         try:
-            data = self._chunk.data
-            if isinstance(key, slice) and key == slice(None) and np.shape(value) == (1,) and self.size == 1:
-                value = np.reshape(value, self.shape)
-            data[_numpy_key(key)] = value
+            data[numpy_key(key)] = values
         except IndexError as error:
             raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}: {error}") from None
         except ValueError as error:
@@ -324,18 +331,12 @@ class NDArray:
         Takes MXNet's special values: 0 copies a dimension, -1 is inferred, -2 copies the rest,
         -3 merges two, -4 splits one.
         """
-        from ndsparse.ops.shape_codes import resolve_reshape
-
-        wanted = kwargs.pop("shape", None)
-        reverse = kwargs.pop("reverse", False)
-        if kwargs:
-            raise ArgumentTypeError(f"reshape: unknown arguments {sorted(kwargs)}")
-        if wanted is None:
-            wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
-        target = resolve_reshape(self.shape, tuple(wanted), reverse)
-        if self.stype != "default" or _tracked(self):
-            return registry.get("Reshape")(self, shape=tuple(wanted), reverse=reverse)
-        return dense(self._chunk.data.reshape(target))
+        codes, reverse = reshape_codes(shape, kwargs)
+        if self.stype != "default" or hooks.recorder is not None:
+            return registry.get("Reshape")(self, shape=codes, reverse=reverse)
+        result = dense(self._chunk.data.reshape(resolve_reshape(self.shape, codes, reverse)))
+        result._ctx = self._ctx
+        return result
 
     def reshape_like(self, other: NDArray) -> Any:
         """Return the array in the shape of ``other``."""
@@ -353,7 +354,15 @@ class NDArray:
         """Return zeros of the same shape, dtype and storage type."""
         return wrap(self._chunk.fresh())
 
-    # -- arithmetic that Python spells as methods --------------------------------------------------------------
+    def todense(self) -> Any:
+        """Return ``tostype("default")``: a dense copy."""
+        return self.tostype("default")
+
+    def toarray(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return ``asnumpy()``, under scipy's name."""
+        return self.asnumpy()
+
+    # -- arithmetic that Python spells as methods -------------------------------------------------------
 
     def __neg__(self) -> Any:
         return registry.get("negative")(self)
@@ -362,9 +371,14 @@ class NDArray:
         return registry.get("abs")(self)
 
     def __matmul__(self, other: Any) -> Any:
-        return registry.get("dot")(self, other)
+        other = coerce_operand(self, other)
+        return protocols.matmul(self, other) if isinstance(other, NDArray) else NotImplemented
 
-    # -- autograd ----------------------------------------------------------------------------------------------
+    def __rmatmul__(self, other: Any) -> Any:
+        other = coerce_operand(self, other)
+        return protocols.matmul(other, self) if isinstance(other, NDArray) else NotImplemented
+
+    # -- autograd -----------------------------------------------------------------------------------------
 
     @property
     def grad(self) -> Any:
@@ -376,38 +390,27 @@ _UNUSUAL = frozenset(("out", "name", "ctx"))
 """Keywords that are neither attributes nor inputs; calls without them need no sorting out."""
 
 
-def _tracked(array: NDArray) -> bool:
-    from ndsparse.ndarray.invoke import hooks
-
-    return hooks.recorder is not None
-
-
 def _as_input(op: Operator, value: Any) -> NDArray:
     if isinstance(value, NDArray):
         return value
-    if isinstance(value, np.ndarray):
-        return dense(np.ascontiguousarray(value))
-    raise ArgumentTypeError(f"{op.name}: expected NDArray arguments, got {type(value).__name__}: {value!r}")
+    found = operand(value)
+    if found is None:
+        raise ArgumentTypeError(
+            f"{op.name}: expected NDArray arguments, got {type(value).__name__}: {value!r:.80}"
+        )
+    return found  # type: ignore[no-any-return]
 
 
-def _numpy_key(key: Any) -> Any:
-    if isinstance(key, tuple):
-        return tuple(_numpy_key(k) for k in key)
-    if isinstance(key, NDArray):
-        array = key.asnumpy()
-        return array if array.dtype.kind in "biu" else array.astype(np.int64)
-    if isinstance(key, list):
-        return np.asarray(key, dtype=np.int64) if not key else np.asarray(key)
-    if isinstance(key, (bool, np.bool_)):
-        raise IndexOutOfBounds("a boolean is no index; use an array of booleans")
-    return key
-
-
-def checked_row(index: int, rows: int) -> int:
-    """Return a row index counted from the front; IndexOutOfBounds if there is no such row."""
-    if not -rows <= index < rows:
-        raise IndexOutOfBounds(f"row {index} is out of range for an array of {rows} rows")
-    return index % rows
+def reshape_codes(shape: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[int, ...], bool]:
+    """Return what ``reshape(*shape, **given)`` asks for: (sizes and codes, reverse)."""
+    unknown = sorted(given.keys() - {"shape", "reverse"})
+    if unknown:
+        raise ArgumentTypeError(f"reshape: unknown arguments {unknown}")
+    wanted = given.get("shape")
+    if wanted is None:
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
+    sizes = (wanted,) if isinstance(wanted, (int, np.integer)) else wanted
+    return tuple(int(n) for n in sizes), bool(given.get("reverse", False))
 
 
 def _rebuild(stype: str, shape: tuple[int, ...], dtype: str, data: Any, aux: Sequence[Any]) -> Any:
@@ -422,23 +425,8 @@ def coerce_operand(self: NDArray, other: Any) -> Any:
     """Return ``other`` as something arithmetic accepts, or NotImplemented."""
     if isinstance(other, NDArray) or arithmetic.is_number(other):
         return other
-    if isinstance(other, np.ndarray):
-        return dense(np.ascontiguousarray(other))
-    return NotImplemented
-
-
-def convert(array: NDArray, stype: str) -> Any:
-    """Return ``array`` in a storage type, the array itself if it has it already."""
-    return array if array.stype == stype else wrap(converted(array._chunk, stype))
-
-
-def require(array: Any, name: str, stype: str | None = None) -> NDArray:
-    """Return ``array`` if it is an NDArray (of ``stype``), else raise."""
-    if not isinstance(array, NDArray):
-        raise ArgumentTypeError(f"{name}: expected an NDArray, got {type(array).__name__}")
-    if stype is not None and array.stype != stype:
-        raise StorageTypeError(f"{name}: expected storage type {stype!r}, got {array.stype!r}")
-    return array
+    found = operand(other)
+    return NotImplemented if found is None else found
 
 
 def context_or_current(ctx: Any) -> Context:
@@ -446,6 +434,6 @@ def context_or_current(ctx: Any) -> Context:
     return current_context() if ctx is None else Context(ctx)
 
 
-arithmetic.install(NDArray, coerce_operand)
-arithmetic.install_in_place(NDArray, coerce_operand)
+arithmetic.install(NDArray, coerce_operand, invoke)
+arithmetic.install_in_place(NDArray, coerce_operand, invoke)
 register_class(NDArray, DefaultChunk)

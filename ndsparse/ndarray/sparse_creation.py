@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,17 +10,21 @@ import numpy as np
 from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError, StorageTypeError
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.ndarray.ndarray import NDArray, context_or_current
-from ndsparse.storage import CSRChunk, RowSparseChunk, as_dtype, as_shape, storage_class
+from ndsparse.ndarray.operands import is_scipy_sparse, numbers_of
+from ndsparse.storage import (
+    CSRChunk,
+    DefaultChunk,
+    RowSparseChunk,
+    as_dtype,
+    as_shape,
+    cast,
+    converted,
+    storage_class,
+)
 
 INT64 = np.dtype(np.int64)
 INT32 = np.dtype(np.int32)
 FLOAT32 = np.dtype(np.float32)
-
-
-def is_scipy_sparse(value: Any) -> bool:
-    """Whether ``value`` is a scipy sparse matrix or array (without importing scipy)."""
-    scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and bool(scipy_sparse.issparse(value))
 
 
 def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:
@@ -37,13 +40,15 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
         Default: what the arrays need at least.
     ctx : Context, optional
     dtype : dtype, optional
-        Default: that of the data; float32 for lists.
+        Default: that of the data; of lists float32, in the form ``(data, (row, col))`` what numpy
+        makes of them, as in MXNet.
 
     Returns
     -------
     CSRNDArray
-        The arrays of the three-array form are taken over as they are, int32 indices included,
-        without a copy where they are numpy arrays of a fitting dtype.
+        Arrays of the three-array form are taken over as they are, int32 indices included.  numpy
+        and scipy arrays of a fitting dtype are shared, not copied: this array never writes into
+        them, but shows what others write.
 
     Raises
     ------
@@ -60,11 +65,15 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     """
     dims = None if shape is None else _matrix_shape(shape)
     if isinstance(arg1, tuple):
-        if len(arg1) == 2 and isinstance(arg1[1], (tuple, list)) and len(arg1[1]) == 2 and _is_coo(arg1):
-            chunk = _from_coo(arg1[0], arg1[1], dims, dtype)
-        elif len(arg1) == 2:
+        if len(arg1) >= 2 and all(isinstance(n, (int, np.integer)) for n in arg1):
             chunk = CSRChunk(_matrix_shape(arg1), _given(dtype, FLOAT32))
             _same_shape(dims, chunk.shape)
+        elif len(arg1) == 2:
+            if len(arg1[1]) != 2:
+                raise ArgumentError(
+                    "csr_matrix: expected (data, (row, col)), (data, indices, indptr) or (M, N)"
+                )
+            chunk = _from_coo(arg1[0], arg1[1], dims, dtype)
         elif len(arg1) == 3:
             chunk = _from_arrays(*arg1, dims, dtype)
         else:
@@ -162,26 +171,25 @@ def _same_shape(wanted: tuple[int, ...] | None, found: tuple[int, ...]) -> None:
         raise ShapeError(f"shape: {wanted} was asked for, the array has {found}")
 
 
-def _is_coo(arg: tuple[Any, ...]) -> bool:
-    return all(np.ndim(_numpy(part)) == 1 for part in arg[1]) or np.ndim(_numpy(arg[0])) == 1
+def _numpy(value: Any, name: str) -> Any:
+    """Return an array_like as numpy; what is shared is memory of numpy arrays, never of NDArrays."""
+    found = numbers_of(value, name)
+    return found.copy() if isinstance(value, NDArray) else found
 
 
-def _numpy(value: Any) -> Any:
-    if isinstance(value, NDArray):
-        return value._chunk.data if value.stype == "default" else value.asnumpy()
-    return np.asarray(value)
+def _values(value: Any, dtype: Any, *, lists_too: bool = False) -> Any:
+    """Return stored values as a C-contiguous array of a supported dtype.
 
-
-def _values(value: Any, dtype: Any) -> Any:
-    """Return stored values as a C-contiguous array of a supported dtype (lists become float32)."""
-    array = _numpy(value)
-    typed = isinstance(value, (NDArray, np.ndarray))
-    return np.ascontiguousarray(array, dtype=_given(dtype, array.dtype if typed else FLOAT32))
+    Lists become float32, or, with ``lists_too``, what numpy makes of them.
+    """
+    array = _numpy(value, "data")
+    typed = lists_too or isinstance(value, (NDArray, np.ndarray))
+    return array.astype(_given(dtype, array.dtype if typed else FLOAT32), order="C", copy=False)
 
 
 def _index(value: Any, name: str) -> Any:
     """Return an index array: int32 is kept, everything else becomes int64 (floats must be whole)."""
-    array = _numpy(value)
+    array = _numpy(value, name)
     if array.ndim != 1:
         raise ShapeError(f"{name}: expected 1 dimension, got shape {array.shape}")
     if array.dtype.kind == "f":
@@ -214,6 +222,7 @@ def _from_arrays(data: Any, indices: Any, indptr: Any, shape: Any, dtype: Any) -
             f"got {len(starts)} from {int(starts[0])} to {int(starts[-1])}"
         )
     chunk.adopt(values, starts, columns)
+    chunk.pin()
     _check_bounds(chunk)
     return chunk
 
@@ -229,11 +238,9 @@ def _check_bounds(chunk: CSRChunk) -> None:
 
 def _from_coo(data: Any, coords: Sequence[Any], shape: Any, dtype: Any) -> CSRChunk:
     rows, columns = _index(coords[0], "row"), _index(coords[1], "col")
-    values = _numpy(data)
+    values = _values(data, dtype, lists_too=True)
     if values.ndim == 0:
-        values = np.broadcast_to(values, rows.shape)
-    typed = isinstance(data, (NDArray, np.ndarray))
-    values = np.ascontiguousarray(values, dtype=_given(dtype, values.dtype if typed else FLOAT32))
+        values = np.full(rows.shape, values)
     if not values.shape == rows.shape == columns.shape:
         raise ShapeError(
             f"csr_matrix: data {values.shape}, row {rows.shape} and col {columns.shape} must be equally long"
@@ -254,7 +261,9 @@ def _from_coo(data: Any, coords: Sequence[Any], shape: Any, dtype: Any) -> CSRCh
 def _from_rows(data: Any, indices: Any, shape: Any, dtype: Any) -> RowSparseChunk:
     values, ids = _values(data, dtype), _index(indices, "indices")
     if values.ndim == 0 or len(values) != len(ids):
-        raise ShapeError(f"row_sparse_array: data {values.shape} and indices {ids.shape} must have equal rows")
+        raise ShapeError(
+            f"row_sparse_array: data {values.shape} and indices {ids.shape} must have the same number of rows"
+        )
     if shape is None:
         shape = (int(ids.max()) + 1 if len(ids) else 0, *values.shape[1:])
     if values.shape[1:] != shape[1:]:
@@ -264,6 +273,7 @@ def _from_rows(data: Any, indices: Any, shape: Any, dtype: Any) -> RowSparseChun
         raise ShapeError(f"indices: row {int(bad)} is outside of the shape {shape}")
     chunk = RowSparseChunk(shape, values.dtype)
     chunk.adopt(values, ids)
+    chunk.pin()
     chunk.canonicalize()
     return chunk
 
@@ -273,22 +283,17 @@ def _from_array(source: Any, kind: type[Any], shape: Any, dtype: Any) -> Any:
     if is_scipy_sparse(source):
         chunk: Any = _from_scipy(source, dtype)
     elif isinstance(source, NDArray):
-        chunk = source._chunk.copy() if dtype is None else source.astype(dtype)._chunk
+        chunk = source._chunk
+        if dtype is not None and as_dtype(dtype) != chunk.dtype:
+            chunk = type(chunk)(chunk.shape, as_dtype(dtype))
+            cast(source._chunk, chunk)
     else:
-        values = _numpy(source)
-        if values.dtype == object:
-            raise ArgumentTypeError(f"{kind.stype}: cannot make an array of {type(source).__name__}")
+        values = _numpy(source, kind.stype)
         typed = isinstance(source, np.ndarray)
-        values = np.ascontiguousarray(values, dtype=_given(dtype, values.dtype if typed else FLOAT32))
-        kind.check_shape(values.shape)
-        chunk = kind(values.shape, values.dtype)
-        chunk.set_dense(values)
+        chunk = DefaultChunk.of(values.astype(_given(dtype, values.dtype if typed else FLOAT32), copy=False))
     _same_shape(shape, chunk.shape)
-    if chunk.stype == kind.stype:
-        return chunk
-    from ndsparse.storage import converted
-
-    return converted(chunk, kind.stype)
+    fresh = (isinstance(source, NDArray) and chunk is not source._chunk) or is_scipy_sparse(source)
+    return chunk if fresh and chunk.stype == kind.stype else converted(chunk, kind.stype)
 
 
 def _from_scipy(source: Any, dtype: Any) -> CSRChunk:
@@ -299,7 +304,6 @@ def _from_scipy(source: Any, dtype: Any) -> CSRChunk:
     values = np.ascontiguousarray(matrix.data, dtype=_given(dtype, matrix.dtype))
     chunk = CSRChunk(tuple(int(n) for n in matrix.shape), values.dtype)
     chunk.adopt(values, _index(matrix.indptr, "indptr"), _index(matrix.indices, "indices"))
-    if matrix is source or matrix.data is source.data:
-        chunk.pin()  # scipy's buffers: never written by us
+    chunk.pin()  # buffers of scipy
     chunk.canonicalize()
     return chunk

@@ -146,7 +146,9 @@ def _coerce(op: str, attribute: Attribute, value: Any) -> Any:
 
 
 def hashable(value: Any) -> Any:
-    """Return lists as tuples, numpy scalars as Python's, dtypes as their names."""
+    """Return lists and numpy arrays as tuples, numpy scalars as Python's, dtypes as their names."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return tuple(hashable(v) for v in value)
     if isinstance(value, np.generic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -270,12 +271,16 @@ class Operator:
 
 def keywords(function: Function, attrs: Attrs) -> dict[str, Any]:
     """Return the attributes that ``function`` names (all, if it takes ``**``)."""
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dict(attrs)
-    return {n: v for n, v in attrs.items() if n in parameters}
+    names, takes_all = _parameters(function)
+    return dict(attrs) if takes_all else {n: v for n, v in attrs.items() if n in names}
 
 
 def takes(function: Function, name: str) -> bool:
     """Whether ``function`` has a parameter of that name."""
-    return name in inspect.signature(function).parameters
+    return name in _parameters(function)[0]
+
+
+@functools.lru_cache(maxsize=4096)  # reading a signature costs more than running a small operator
+def _parameters(function: Function) -> tuple[frozenset[str], bool]:
+    parameters = inspect.signature(function).parameters
+    return frozenset(parameters), any(p.kind is p.VAR_KEYWORD for p in parameters.values())
