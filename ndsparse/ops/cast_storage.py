@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ndsparse.ops.operands import canonical_rows
 from ndsparse.ops.registry import operator
-from ndsparse.storage import Chunk, cast, storage_types
+from ndsparse.storage import Chunk, RowSparseChunk, cast, storage_types
 
 
 @operator("data(*s) -> (*s)", hint="stype", aliases=("_sparse_cast_storage",))
@@ -33,9 +34,14 @@ def _(g: Any, data: Any) -> Any:
 
 def _convert(data: Chunk, out: Chunk) -> None:
     cast(data, out)
+    out.canonicalize()
+
+
+def _convert_rows(data: RowSparseChunk, out: Chunk) -> None:
+    cast(canonical_rows(data), out)
 
 
 for _source in storage_types():
     for _target in storage_types():
         if not _source == _target == "default":
-            cast_storage.on(f"{_source} -> {_target}")(_convert)
+            cast_storage.on(f"{_source} -> {_target}")(_convert_rows if _source == "row_sparse" else _convert)

@@ -183,6 +183,7 @@ def _join_csr(chunks: tuple[CSRChunk, ...], out: CSRChunk, axis: int) -> None:
         csr_structure.concat_rows(arrays, target)
     else:
         csr_structure.concat_columns(arrays, [c.shape[1] for c in chunks], target)
+    out.canonicalize()
 
 
 @concat.on("csr... -> csr", when=lambda attrs: attrs["dim"] in (0, -2))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndsparse.errors import ShapeError
 from ndsparse.ops import shapes
-from ndsparse.ops.operands import give
+from ndsparse.ops.operands import canonical_rows, give
 from ndsparse.ops.registry import Operator, operator
 from ndsparse.ops.shape_codes import resolve_reshape
 from ndsparse.storage import Chunk, CSRChunk, RowSparseChunk
@@ -219,20 +219,21 @@ def _like_dense(lhs: Chunk, rhs: Chunk, out: Chunk) -> None:
 def _csr_to_csr(data: CSRChunk, out: CSRChunk) -> None:
     if math.prod(data.shape) > np.iinfo(np.int64).max:
         raise ShapeError(f"reshape: a csr array of shape {data.shape} has too many elements to number")
-    (rows, columns), values = data.to_coo()
+    (rows, columns), values = data.to_coo()  # set_coo sorts what is not sorted
     flat = rows * data.shape[1] + columns
     width = max(out.shape[1], 1)
     out.set_coo((flat // width, flat % width), values)
 
 
 def _rows_to_rows(data: RowSparseChunk, out: RowSparseChunk) -> None:
+    source = canonical_rows(data)
     if out.shape[0] != data.shape[0]:
-        raise ShapeError(
-            f"reshape: a row_sparse array keeps its first dimension; {data.shape} to {out.shape}"
-        )
-    ids, rows = out.check_and_alloc(len(data.indices), data.indices.dtype)
-    np.copyto(ids, data.indices)
-    np.copyto(rows, data.data.reshape(rows.shape))
+        coords, values = source.to_coo()
+        out.set_coo(np.unravel_index(np.ravel_multi_index(coords, data.shape), out.shape), values)
+        return
+    ids, rows = out.check_and_alloc(len(source.indices), source.indices.dtype)
+    np.copyto(ids, source.indices)
+    np.copyto(rows, source.data.reshape(rows.shape))
 
 
 def _add_rows(op: Operator) -> None:

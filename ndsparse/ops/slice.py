@@ -173,9 +173,10 @@ def _cut_csr(data: CSRChunk, slices: Slices, out: CSRChunk) -> None:
     if columns == (0, data.shape[1]):
         nnz = int(data.indptr[rows[1]]) - int(data.indptr[rows[0]])
         csr_structure.slice_rows(data.csr, *rows, out.alloc_elements(nnz))
-        return
-    nnz = csr_structure.slice_count(data.csr, rows, columns, indptr)
-    csr_structure.slice_fill(data.csr, rows, columns, out.alloc_elements(nnz))
+    else:
+        nnz = csr_structure.slice_count(data.csr, rows, columns, indptr)
+        csr_structure.slice_fill(data.csr, rows, columns, out.alloc_elements(nnz))
+    out.canonicalize()  # the block, so that the cost is not that of the array
 
 
 def _cut_to_dense(data: CSRChunk, slices: Slices, out: DefaultChunk) -> None:

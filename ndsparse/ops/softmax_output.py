@@ -62,10 +62,14 @@ def SoftmaxOutput(
 
 def softmax(x: Array, axis: int) -> Array:
     """Return ``exp(x) / sum(exp(x))`` along an axis, without overflow."""
-    values = x if x.dtype.kind == "f" else x.astype(np.float32)
+    values = _floating(x)
     e = np.exp(values - values.max(axis=axis, keepdims=True, initial=-np.inf))
     result: Array = e / e.sum(axis=axis, keepdims=True, dtype=e.dtype)
     return result
+
+
+def _floating(x: Array) -> Array:
+    return x if x.dtype.kind == "f" else x.astype(np.float32)
 
 
 def _by_class(x: Array, multi_output: bool, preserve_shape: bool) -> Array:
@@ -168,7 +172,8 @@ def softmax_cross_entropy(data: Any, label: Any) -> Any:
     """
     labels = as_ids(label)
     _check_labels(labels, data.shape[1])
-    shifted = data - data.max(axis=1, keepdims=True, initial=-np.inf)
+    values = _floating(data)
+    shifted = values - values.max(axis=1, keepdims=True, initial=-np.inf)
     logs = shifted[np.arange(len(labels)), labels] - np.log(np.exp(shifted).sum(axis=1))
     return -logs.sum(keepdims=True)
 

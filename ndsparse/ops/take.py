@@ -95,6 +95,7 @@ def _take_csr(data: CSRChunk, ids: Array, out: CSRChunk) -> None:
     indptr = out.alloc_indptr(data.indptr.dtype, data.indices.dtype)
     nnz = csr_structure.take_rows_count(data.indptr, ids, indptr)
     csr_structure.take_rows_fill(data.csr, ids, out.alloc_elements(nnz))
+    out.canonicalize()
 
 
 @take.on("csr, default -> csr", when=lambda attrs: attrs["axis"] == 0 and attrs["mode"] != "raise")

@@ -9,7 +9,7 @@ import numpy as np
 from ndsparse.errors import ShapeError
 from ndsparse.kernels import csr_structure
 from ndsparse.ops import shapes
-from ndsparse.ops.operands import give
+from ndsparse.ops.operands import canonical, canonical_rows, give
 from ndsparse.ops.registry import operator
 from ndsparse.storage import Chunk, CSRChunk, DefaultChunk, RowSparseChunk
 
@@ -92,6 +92,7 @@ def _transposed(data: CSRChunk, out: CSRChunk) -> None:
     indptr = out.alloc_indptr(data.indptr.dtype, data.indices.dtype)
     target = (indptr, *out.alloc_elements(data.nnz)[1:])
     csr_structure.transpose(data.csr, data.shape[1], target)
+    out.canonicalize()
 
 
 def _exchanges(axes: tuple[int, ...], ndim: int = 2) -> bool:
@@ -108,7 +109,7 @@ def _(data: CSRChunk, out: CSRChunk, *, axes: tuple[int, ...]) -> None:
     if _exchanges(axes):
         _transposed(data, out)
     else:
-        out.copy_from(data)
+        out.copy_from(canonical(data))
 
 
 @transpose.on("row_sparse -> default")
@@ -126,7 +127,7 @@ def _(data: CSRChunk, out: CSRChunk, *, dim1: int, dim2: int) -> None:
     if dim1 % 2 != dim2 % 2:
         _transposed(data, out)
     else:
-        out.copy_from(data)
+        out.copy_from(canonical(data))
 
 
 @SwapAxis.on("row_sparse -> default")
@@ -148,6 +149,6 @@ def _scattered(data: RowSparseChunk, shape: tuple[int, ...], order: tuple[int, .
     """Return zeros with the stored rows written through a view that has the source's axes."""
     result = np.zeros(shape, data.dtype)
     back = [order.index(i) for i in range(len(order))]
-    ids, rows = data.rows
+    ids, rows = canonical_rows(data).rows
     result.transpose(back)[ids] = rows
     return result

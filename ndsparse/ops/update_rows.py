@@ -31,6 +31,8 @@ from ndsparse.storage.chunk import Array
 
 Driver = Callable[..., None]
 
+_FEW = 1 << 14
+
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -40,6 +42,7 @@ def whole(
     """Update a dense weight and its states, in place where ``out`` is the weight; return the new weight."""
     result = weight.copy() if out is None else out
     if out is not None and out is not weight:
+        grad = grad.copy() if np.may_share_memory(out, grad) else grad
         np.copyto(out, weight)
     _apply(driver, [result, *states], grad, None, False, numbers)
     return result
@@ -51,6 +54,7 @@ def declare(op: Operator, driver: Driver, states: int) -> None:
     def run(*chunks: Any, lazy_update: bool, **numbers: Any) -> None:
         weight, grad, *rest, out = chunks
         if out is not weight:
+            grad = grad.copy() if out is grad else grad
             out.copy_from(weight)
         touch(driver, out, rest, canonical_rows(grad), lazy_update, numbers)
 
@@ -117,6 +121,8 @@ def _align(chunks: Sequence[RowSparseChunk], ids: Array, full: bool) -> Array:
     ``full``: all rows of the shape.  Costs nothing but a comparison of ids where they agree already.
     """
     rows = chunks[0].shape[0]
+    for chunk in chunks:
+        _sort(chunk, ids)
     if all(c.complete for c in chunks):
         return ids
     first = chunks[0].indices
@@ -131,6 +137,13 @@ def _align(chunks: Sequence[RowSparseChunk], ids: Array, full: bool) -> Array:
         if len(chunk.indices) != len(union):
             _spread(chunk, union)
     return ids if len(union) == rows else row_ids.locate(union, ids)
+
+
+def _sort(chunk: RowSparseChunk, ids: Array) -> None:
+    """Make a chunk canonical; of many rows, all stored, only those that are touched are looked at."""
+    own = chunk.indices
+    if not chunk.complete or len(own) <= _FEW or not np.array_equal(own[ids], ids):
+        chunk.canonicalize()
 
 
 def _spread(chunk: RowSparseChunk, ids: Array) -> None:
