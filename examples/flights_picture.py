@@ -27,8 +27,9 @@ def draw(
 
     plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "font.size": 9})
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-    _curves(axes[0], {k: t for k, t in done.items() if k.endswith("A")}, titles, prior)
-    _curves(axes[1], {k: t for k, t in done.items() if k.endswith("E")}, titles, None)
+    known = {key: trained for key, trained in done.items() if key.endswith("A")}
+    _curves(axes[0], "Known before departure (A)", known, titles, prior)
+    _curves(axes[1], "And the departure delay (E)", {"fm_E": done["fm_E"]}, titles, None)
     _calibration(axes[2], done, titles, before, with_delay)
     path = folder / "flights.png"
     figure.savefig(path, dpi=120)
@@ -36,7 +37,9 @@ def draw(
     return path
 
 
-def _curves(axes, done: dict[str, Trained], titles: dict[str, str], prior: dict[str, float] | None) -> None:
+def _curves(
+    axes, title: str, done: dict[str, Trained], titles: dict[str, str], prior: dict[str, float] | None
+) -> None:
     if prior is not None:
         axes.axhline(prior["log_loss"], color="#999999", linestyle=":", linewidth=1)
         axes.annotate(
@@ -44,11 +47,18 @@ def _curves(axes, done: dict[str, Trained], titles: dict[str, str], prior: dict[
         )
     for key, trained in done.items():
         seen, training, test = zip(*trained.curve, strict=True)
-        axes.plot(seen, test, color=COLOURS[key], marker="o", markersize=3, label=f"{titles[key]}: test")
+        axes.plot(
+            seen,
+            test,
+            color=COLOURS[key],
+            marker="o",
+            markersize=3,
+            label=f"{titles[key].split(',')[0]}: test",
+        )
         axes.plot(
             seen, training, color=COLOURS[key], linewidth=1, linestyle="--", alpha=0.6, label="training"
         )
-    axes.set(title="Learning curves", xlabel="flights seen", ylabel="log loss", xscale="log")
+    axes.set(title=title, xlabel="flights seen", ylabel="log loss", xscale="log")
     axes.legend(frameon=False, loc="upper right")
 
 

@@ -169,12 +169,16 @@ def checkpoint_round_trip(model: sym.Symbol, trained: Trained, split: Split, fol
 
 
 def _progress(title: str, done: float, rate: float, loss: float) -> None:
+    """Show one line that is written over in a terminal; in a log, lines as training goes on."""
+    text = f"  {title:<34} {done:4.0%} {rate:>10,.0f} rows/s  loss {loss:.4f}"
     if sys.stderr.isatty():
         bar = "=" * round(20 * done)
-        sys.stderr.write(f"\r  {title:<34} [{bar:<20}] {done:4.0%} {rate:>10,.0f} rows/s  loss {loss:.4f} ")
+        sys.stderr.write(f"\r{text}  [{bar:<20}] ")
         sys.stderr.flush()
+    elif done > 0.3:
+        sys.stderr.write(f"{text}\n")
 
 
 def _end_progress() -> None:
     if sys.stderr.isatty():
-        sys.stderr.write("\r" + " " * 100 + "\r")
+        sys.stderr.write("\r" + " " * 110 + "\r")
