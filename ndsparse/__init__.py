@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         operator,
         optimizer,
         random,
+        test_utils,
         testing,
     )
     from ndsparse import initializer as init
@@ -63,6 +64,7 @@ _ON_DEMAND = {
     "operator": "operator",
     "optimizer": "optimizer",
     "random": "random",
+    "test_utils": "test_utils",
     "testing": "testing",
 }
 """Names of this module to the submodules that are imported when they are first asked for."""
@@ -71,7 +73,7 @@ __all__ = [
     "AttrScope", "Context", "MXNetError", "NDSparseError", "callback", "config", "context", "cpu",
     "cpu_pinned", "current_context", "errors", "executor", "gpu", "init", "initializer", "io", "kv",
     "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "nd", "ndarray", "num_gpus", "operator",
-    "optimizer", "random", "sym", "symbol", "testing",
+    "optimizer", "random", "sym", "symbol", "test_utils", "testing",
 ]  # fmt: skip
 
 

@@ -132,7 +132,8 @@ class StoreWeights:
                 self.store.row_sparse_pull(
                     name, out=group.weights(name), row_ids=ids, priority=-self.names.index(name)
                 )
-                self.have[name] = "rows"
+                pulled: Any = group.weights(name)[0]._chunk
+                self.have[name] = "whole" if pulled.complete else "rows"
         self._batch = batch
 
     def before_forward(self, group: ExecutorGroup, batch: Any) -> None:

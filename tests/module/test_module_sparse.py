@@ -206,6 +206,17 @@ def test_rows_prepared_for_one_batch_are_not_used_for_another(data):
     np.testing.assert_allclose(mod.get_outputs()[0].asnumpy(), 1 / (1 + np.exp(-score)), rtol=1e-5)
 
 
+def test_all_rows_may_be_prepared_for_whatever_comes(data, caplog):
+    mod, it = bound_with_store(data)
+    mod.prepare(None, sparse_row_id_fn=lambda batch: {"w": mx.nd.arange(0, WIDTH, dtype="int64")})
+    with caplog.at_level(logging.WARNING):
+        found = mod.predict(it)
+    assert not caplog.records
+    whole = mod.get_params()[0]
+    score = data[0] @ whole["w"].asnumpy() + whole["b"].asnumpy()
+    np.testing.assert_allclose(found.asnumpy(), 1 / (1 + np.exp(-score)), rtol=1e-5)
+
+
 def test_steps_copy_nothing_of_the_size_of_the_weight():
     width = 3_000_000
     x = mx.nd.sparse.csr_matrix(
