@@ -23,13 +23,15 @@ BITMAP_SPAN = 64
 _RADIX_BITS = 11
 
 
-def unique_ids(ids: AnyArray) -> tuple[AnyArray, AnyArray]:
+def unique_ids(ids: AnyArray, *, extent: int | None = None) -> tuple[AnyArray, AnyArray]:
     """Return the distinct ids in ascending order, and for each id where it stands among them.
 
     Parameters
     ----------
     ids : (n,) ints
         In any order, with duplicates.
+    extent : int, optional
+        Promise that the ids are in ``range(extent)``; saves a look at them.
 
     Returns
     -------
@@ -45,6 +47,8 @@ def unique_ids(ids: AnyArray) -> tuple[AnyArray, AnyArray]:
     slots = np.empty(len(ids), np.int64)
     if not len(ids):
         return np.empty(0, np.int64), slots
+    if extent is not None and extent <= BITMAP_SPAN * len(ids):
+        return _by_bitmap(ids, slots, 0, extent)
     low, high, ascending = _survey(ids)
     if ascending:
         unique = np.empty(_mark_runs(ids, slots), np.int64)
@@ -138,12 +142,14 @@ def _bounds(n: int, weight: int = 1) -> list[int]:
 
 
 def _by_bitmap(ids: AnyArray, slots: AnyArray, low: int, span: int) -> tuple[AnyArray, AnyArray]:
-    bits = np.zeros((span + 63) >> 6, np.uint64)
+    bounds = _bounds(len(ids), 2)
+    marks = np.zeros((len(bounds) - 1, (span + 63) >> 6), np.uint64)
+    run_blocks(_mark, range(len(bounds)), np.asarray(bounds), ids, low, marks)
+    bits = marks[0] if len(marks) == 1 else np.bitwise_or.reduce(marks)
     rank = np.empty(len(bits), np.int64)
-    _mark(ids, low, bits)
     unique = np.empty(_rank(bits, rank), np.int64)
     _list_marked(bits, low, unique)
-    run_blocks(_rank_slots, _bounds(len(ids), 2), ids, low, bits, rank, slots)
+    run_blocks(_rank_slots, bounds, ids, low, bits, rank, slots)
     return unique, slots
 
 
@@ -196,10 +202,11 @@ def _scatter_runs(key, order, runs, low, unique, slots):
 
 
 @kernel
-def _mark(ids, low, bits):
-    for i in range(len(ids)):
-        p = np.int64(ids[i]) - low
-        bits[p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+def _mark(begin, end, bounds, ids, low, marks):
+    for block in range(begin, end):
+        for i in range(bounds[block], bounds[block + 1]):
+            p = np.int64(ids[i]) - low
+            marks[block, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
 
 
 @kernel(inline="always")
