@@ -72,8 +72,9 @@ _ON_DEMAND = {
 __all__ = [
     "AttrScope", "Context", "MXNetError", "NDSparseError", "callback", "config", "context", "cpu",
     "cpu_pinned", "current_context", "errors", "executor", "gpu", "init", "initializer", "io", "kv",
-    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "nd", "ndarray", "num_gpus", "operator",
-    "optimizer", "random", "sym", "symbol", "test_utils", "testing",
+    "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon", "monitor", "nd", "ndarray",
+    "num_gpus", "operator", "optimizer", "random", "sym", "symbol", "test_utils",
+    "testing",
 ]  # fmt: skip
 
 
