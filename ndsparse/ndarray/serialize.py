@@ -9,12 +9,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from ndsparse.atomic import replacing
 from ndsparse.errors import ArgumentError, ArgumentTypeError, FileFormatError
-from ndsparse.ndarray import format_mxnet, format_npz
-from ndsparse.ndarray.binary import Source
 from ndsparse.ndarray.ndarray import NDArray
 
 Format = Literal["ndsparse", "mxnet"]
@@ -40,6 +38,8 @@ def save(fname: str | os.PathLike[str], data: Any, *, format: Format = "ndsparse
     arrays, names = _parts(data)
     if format not in ("ndsparse", "mxnet"):
         raise ArgumentError(f"format: expected 'ndsparse' or 'mxnet', got {format!r}")
+    from ndsparse.ndarray import format_mxnet, format_npz  # zipfile takes a while to import
+
     with replacing(fname) as file:
         if format == "mxnet":
             format_mxnet.write(file, arrays, names or [])
@@ -83,17 +83,21 @@ def load(fname: str | os.PathLike[str]) -> Any:
     if not isinstance(fname, (str, os.PathLike)):
         raise ArgumentTypeError(f"fname: expected a path, got {type(fname).__name__}")
     with open(fname, "rb") as file:
-        return _read(Source(file, os.fspath(fname)))
+        return _read(file, os.fspath(fname))
 
 
 def load_frombuffer(buf: Any) -> Any:
     """Read arrays from bytes: the content of a file that :func:`save` has written."""
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"buf: expected bytes, got {type(buf).__name__}")
-    return _read(Source(io.BytesIO(buf)))
+    return _read(io.BytesIO(buf))
 
 
-def _read(source: Source) -> Any:
+def _read(file: IO[bytes], path: str | None = None) -> Any:
+    from ndsparse.ndarray import format_mxnet, format_npz
+    from ndsparse.ndarray.binary import Source
+
+    source = Source(file, path)
     head = source.read(min(8, source.size), "the head")
     source.file.seek(0)
     names: list[str] | None
