@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types check wheel format bench setup clean
+.PHONY: demo test lint types check bounds wheel format bench setup clean
 
 demo: $(READY)
 	$(BIN)/python examples/flights.py
@@ -14,7 +14,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python tools/stages.py lint types check wheel
 
-lint types check wheel: $(READY)
+lint types check bounds wheel: $(READY)
 	$(BIN)/python tools/stages.py $@
 
 format: $(READY)

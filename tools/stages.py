@@ -17,18 +17,21 @@ STAGES = {
     "lint": [[*PYTHON, "-m", "ruff", "check", "."], [*PYTHON, "-m", "ruff", "format", "--check", "."]],
     "types": [[*PYTHON, "-m", "mypy"]],
     "check": [[*PYTHON, "-m", "pytest", "-q", "--durations=10"]],
+    "bounds": [[*PYTHON, "-m", "pytest", "-q", "tests/kernels"]],
     "wheel": [[*PYTHON, "tools/check_wheel.py"]],
 }
+
+
+ENVIRONMENT = {"bounds": {"NUMBA_BOUNDSCHECK": "1"}}
+"""What is set for a stage: kernels compiled with checks of every index, for example."""
 
 
 def run(stage: str) -> tuple[bool, float]:
     """Run the commands of one stage; return whether all went well, and the seconds."""
     print(f"\n== {stage}", flush=True)
+    environment = {**os.environ, "MPLBACKEND": "Agg", **ENVIRONMENT.get(stage, {})}
     begin = time.perf_counter()
-    results = [
-        subprocess.run(c, cwd=ROOT, env={**os.environ, "MPLBACKEND": "Agg"}, check=False)
-        for c in STAGES[stage]
-    ]
+    results = [subprocess.run(c, cwd=ROOT, env=environment, check=False) for c in STAGES[stage]]
     return all(r.returncode == 0 for r in results), time.perf_counter() - begin
 
 
