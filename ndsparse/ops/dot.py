@@ -81,7 +81,12 @@ def _(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, forwar
     b = (rhs[-1], *rhs[:-1]) if transpose_b and len(rhs) > 1 else rhs
     if a[-1] != b[0] and -1 not in (a[-1], b[0]):
         raise ShapeError(f"dot: dimension 'k' is {a[-1]} in lhs but rhs has {b[0]} (shapes {lhs}, {rhs})")
-    return inputs, [(*a[:-1], *b[1:]) or (1,)]
+    k = max(a[-1], b[0])
+    if a[-1] == -1:
+        lhs = (k, *lhs[1:]) if transpose_a and len(lhs) > 1 else (*lhs[:-1], k)
+    if b[0] == -1:
+        rhs = (*rhs[:-1], k) if transpose_b and len(rhs) > 1 else (k, *rhs[1:])
+    return [lhs, rhs], [(*a[:-1], *b[1:]) or (1,)]
 
 
 def _from_output(lhs: Any, rhs: Any, out: Any, transpose_a: bool, transpose_b: bool) -> Any:
