@@ -14,6 +14,10 @@ from typing import IO, Any
 import numpy as np
 
 from ndsparse.errors import FileFormatError
+from ndsparse.storage import Chunk
+
+PIECE = 1 << 24
+"""Bytes read at once: zipfile makes a copy of what it reads."""
 
 
 class Source:
@@ -70,8 +74,36 @@ def fill(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.nd
     view = out.view(np.uint8).data
     filled = 0
     while filled < len(view):
-        count = file.readinto(view[filled:])  # type: ignore[attr-defined]
+        count = file.readinto(view[filled : filled + PIECE])  # type: ignore[attr-defined]
         if not count:
             raise EOFError(f"{len(view)} bytes wanted, {filled} found")
         filled += count
     return out.reshape(shape)
+
+
+def adopt_checked(chunk: Chunk, data: np.ndarray[Any, Any], *aux: np.ndarray[Any, Any]) -> None:
+    """Give a chunk its content; ids that are in bounds, but not in order, are put in order.
+
+    Raises
+    ------
+    FormatCheckError
+        The arrays break the rules of the storage type.
+    """
+    chunk.adopt(data, *aux)
+    chunk.check_format(full_check=False)
+    if _in_bounds(chunk):
+        chunk.canonicalize()
+    chunk.check_format(full_check=True)
+
+
+def _in_bounds(chunk: Chunk) -> bool:
+    """Whether the ids can be sorted without reading outside of the arrays."""
+    if chunk.stype not in ("csr", "row_sparse"):
+        return False
+    ids = chunk.aux(len(chunk.aux_names) - 1)
+    if chunk.stype == "csr":
+        indptr = chunk.aux(0)
+        if indptr[0] != 0 or indptr[-1] != len(ids) or (np.diff(indptr) < 0).any():
+            return False
+    extent = chunk.shape[-1 if chunk.stype == "csr" else 0]
+    return not len(ids) or bool(ids.min() >= 0 and ids.max() < extent)

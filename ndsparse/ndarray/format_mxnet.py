@@ -28,7 +28,7 @@ from typing import IO, Any
 import numpy as np
 
 from ndsparse.errors import FormatCheckError, NDSparseError, StorageTypeError
-from ndsparse.ndarray.binary import Source
+from ndsparse.ndarray.binary import Source, adopt_checked
 from ndsparse.ndarray.invoke import dense, wrap
 from ndsparse.storage import Chunk, storage_class
 
@@ -178,26 +178,10 @@ def _checked(
             end = int(aux[0][-1])
             if 0 <= end < min(len(aux[1]), len(data)):
                 data, aux[1] = data[:end].copy(), aux[1][:end].copy()
-        chunk.adopt(data, *aux)
-        chunk.check_format(full_check=False)
-        if _in_bounds(chunk):
-            chunk.canonicalize()
-        chunk.check_format(full_check=True)
+        adopt_checked(chunk, data, *aux)
     except NDSparseError as error:
         raise source.error(f"{what}: {error}", at) from None
     return chunk
-
-
-def _in_bounds(chunk: Chunk) -> bool:
-    """Whether the ids can be sorted without reading outside of the arrays."""
-    if chunk.stype not in ("csr", "row_sparse"):
-        return False
-    ids = chunk.aux(-1)
-    if chunk.stype == "csr":
-        indptr = chunk.aux(0)
-        if indptr[0] != 0 or indptr[-1] != len(ids) or (np.diff(indptr) < 0).any():
-            return False
-    return not len(ids) or bool(ids.min() >= 0 and ids.max() < chunk.shape[-1 if chunk.stype == "csr" else 0])
 
 
 # -- writing -------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ndsparse.errors import FileFormatError, NDSparseError
-from ndsparse.ndarray.binary import Source, fill
+from ndsparse.ndarray.binary import Source, adopt_checked, fill
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.storage import as_dtype, as_shape, storage_class
 
@@ -107,8 +107,7 @@ def _read_array(parts: _Parts, i: int, head: Any) -> Any:
         aux = [parts.array(f"{i}.{name}", *INDEX) for name in kind.aux_names]
         if not aux and data.shape != shape:
             raise FileFormatError(f"data of shape {data.shape} for an array of shape {shape}")
-        chunk.adopt(data, *aux)
-        chunk.check_format(full_check=True)
+        adopt_checked(chunk, data, *aux)
     except FileFormatError as error:
         if error.path is not None:
             raise

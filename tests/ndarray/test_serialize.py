@@ -70,6 +70,16 @@ def test_views_are_saved_as_they_look(tmp_path):
         assert nd.load(tmp_path / "a")[0].asnumpy().tolist() == [[1, 2], [5, 6], [9, 10]]
 
 
+@pytest.mark.parametrize("form", ["ndsparse", "mxnet"])
+def test_arrays_that_are_not_in_order_come_back_in_order(tmp_path, form):
+    parts = (np.array([1.0, 2, 3]), np.array([2, 0, 2]), np.array([0, 3]))
+    array = nd.sparse.csr_matrix(parts, shape=(1, 3))
+    nd.save(tmp_path / "a", [array], format=form)
+    (found,) = nd.load(tmp_path / "a")
+    found.check_format(full_check=True)
+    assert found.asnumpy().tolist() == [[2, 0, 4]]
+
+
 def test_equal_arrays_give_equal_files(tmp_path):
     for name in "ab":
         nd.save(tmp_path / name, {"w": nd.ones((2, 3)).tostype("csr")})
