@@ -243,6 +243,28 @@ def test_steps_copy_nothing_of_the_size_of_the_weight():
     assert weight.indices.asnumpy().tolist() == [1, 7, width - 1]
 
 
+@pytest.mark.parametrize("kvstore", ["local", None])
+def test_a_weight_of_five_billion_rows_costs_the_rows_it_touched(tmp_path, kvstore):
+    width = 5_000_000_000
+    columns = np.array([1, 7, 7, width - 1])
+    x = mx.nd.sparse.csr_matrix((np.ones(4, np.float32), columns, np.arange(5)), shape=(4, width))
+    it = mx.io.NDArrayIter(x, {"label": np.ones((4, 1), np.float32)}, 2, last_batch_handle="discard")
+    data = mx.sym.Variable("data", stype="csr")
+    w = mx.sym.Variable("w", shape=(width, 1), stype="row_sparse", init=mx.init.Zero())
+    net = mx.sym.LogisticRegressionOutput(mx.sym.sparse.dot(data, w), mx.sym.Variable("label"))
+    mod = mx.mod.Module(net, label_names=["label"])
+    mod.fit(it, eval_metric="logloss", kvstore=kvstore, num_epoch=2, sparse_row_id_fn=touched,
+            optimizer="adagrad", optimizer_params={"learning_rate": 1.0, "rescale_grad": 1.0})  # fmt: skip
+    mod.save_checkpoint(tmp_path / "m", 2)
+    _, args, _ = mx.model.load_checkpoint(tmp_path / "m", 2)
+    assert args["w"].shape == (width, 1)
+    assert args["w"].indices.asnumpy().tolist() == [1, 7, width - 1]
+    # The first step of AdaGrad is the learning rate; row 7 is met twice in an epoch.
+    first, seventh, last = args["w"].data.asnumpy().ravel()
+    assert first == last
+    assert 1 < first < seventh
+
+
 def test_what_a_row_id_function_may_not_return(data, caplog):
     mod, it = bound_with_store(data)
     batch = next(it)
