@@ -11,6 +11,7 @@ from typing import Any
 
 from ndsparse.errors import GraphError
 from ndsparse.graph import Entry, Node
+from ndsparse.graph.build import Prefix
 from ndsparse.graph.graph import topological
 from ndsparse.ops import registry
 
@@ -36,6 +37,13 @@ def gradient(outputs: Sequence[Entry], heads: Sequence[Entry | None], wrt: Seque
     GraphError
         An operator on the way has no gradient.
     """
+    with Prefix("grad_"):  # names of their own, the same in every run
+        return _accumulated(outputs, heads, wrt)
+
+
+def _accumulated(
+    outputs: Sequence[Entry], heads: Sequence[Entry | None], wrt: Sequence[Entry]
+) -> list[Entry]:
     nodes = topological([e.node for e in outputs])
     needed = _influenced(nodes, wrt)
     arriving: dict[Entry, list[Entry]] = {}
