@@ -4,7 +4,7 @@ What is zero is seen on the bits: all of them for integers, all but the sign for
 counts and -0.0 does not.  Kernels are compiled for the four sizes of an element.
 
 A dense matrix is read once: counting lists the pieces of 16 elements that have some which are
-not zero, and the fill reads only those.
+not zero, with a bit for each, and the fill reads only those.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -12,10 +12,10 @@ not zero, and the fill reads only those.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ndsparse.kernels.bits import LANES, lowest_bit, nonzero_mask, popcount
 from ndsparse.kernels.border import AnyArray, index, moved, values
 from ndsparse.kernels.cast_rows import (
     dense_to_rows_count,
@@ -26,7 +26,7 @@ from ndsparse.kernels.cast_rows import (
 from ndsparse.kernels.csr_check import is_canonical
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, RowsArrays, csr_moved, deliver, flat_rows, target
-from ndsparse.kernels.prefetch import AHEAD, prefetch_read
+from ndsparse.kernels.prefetch import prefetch_read
 from ndsparse.kernels.threads import even_bounds, run_blocks, threads_for
 
 __all__ = [
@@ -44,8 +44,6 @@ __all__ = [
     "rows_to_dense",
 ]
 
-_PIECE = 16
-
 
 @dataclass(frozen=True)
 class DenseToCsr:
@@ -54,12 +52,13 @@ class DenseToCsr:
     Attributes
     ----------
     nnz : int
-    occupied : (m, n // 16 + 1) int32
-        Which pieces of 16 elements of each row have some, ascending; what follows the last one is undefined.
+    pieces : (m, ceil(n / 16)) int64
+        The pieces of 16 elements of each row that have some, ascending: first column times 2^16, and a
+        bit for each element.  What follows the last piece of a row is undefined.
     """
 
     nnz: int
-    occupied: AnyArray
+    pieces: AnyArray
 
 
 @dataclass(frozen=True)
@@ -90,15 +89,15 @@ def dense_to_csr_count(dense: AnyArray, out_indptr: AnyArray) -> DenseToCsr:
     """
     dense = np.ascontiguousarray(dense)
     m, n = dense.shape
-    occupied = np.empty((m, n // _PIECE + 1), np.int32)
+    pieces = np.empty((m, (n + LANES - 1) // LANES), np.int64)
     totals = target(out_indptr, np.dtype(np.int64))
     source = moved(dense)
     bounds = even_bounds(m, threads_for(dense.size))
-    run_blocks(_count_dense, bounds, source, significant_bits(dense.dtype), occupied, totals)
+    run_blocks(_count_dense, bounds, source, significant_bits(dense.dtype), pieces, totals)
     totals[0] = 0
     np.cumsum(totals, out=totals)
     deliver(totals, out_indptr)
-    return DenseToCsr(int(totals[-1]), occupied)
+    return DenseToCsr(int(totals[-1]), pieces)
 
 
 def dense_to_csr_fill(dense: AnyArray, plan: DenseToCsr, out: CsrArrays) -> None:
@@ -109,8 +108,7 @@ def dense_to_csr_fill(dense: AnyArray, plan: DenseToCsr, out: CsrArrays) -> None
     dense = np.ascontiguousarray(dense)
     out_indices, out_data = target(out[1], np.dtype(np.int64)), target(out[2], dense.dtype)
     bounds = even_bounds(len(dense), threads_for(dense.size))
-    bits = significant_bits(dense.dtype)
-    arguments = moved(dense), bits, plan.occupied, index(out[0]), out_indices, moved(out_data)
+    arguments = moved(dense), plan.pieces, index(out[0]), out_indices, moved(out_data)
     run_blocks(_fill_csr, bounds, *arguments)
     deliver(out_indices, out[1])
     deliver(out_data, out[2])
@@ -210,42 +208,43 @@ def rows_to_csr_fill(rows: RowsArrays, plan: RowsToCsr, out: CsrArrays) -> None:
 
 
 @kernel
-def _count_dense(begin, end, dense, bits, occupied, totals):
-    """Count the elements of each row, and list the pieces that have some."""
+def _count_dense(begin, end, dense, bits, pieces, totals):
+    """Count the elements of each row, and list the pieces that have some with a bit for each."""
     n = dense.shape[1]
     for i in range(begin, end):
-        total: Any = np.uint32(0)
-        for j in range(n):
-            total += np.uint32((dense[i, j] & bits) != 0)
-        totals[i + 1] = total
+        total = np.int64(0)
         listed = 0
-        for piece in range(n >> 4):
-            seen = dense[i, piece << 4]
-            for j in range((piece << 4) + 1, (piece << 4) + 16):
-                seen |= dense[i, j]
-            occupied[i, listed] = piece
-            listed += (seen & bits) != 0
-        occupied[i, listed] = n >> 4  # the rest of a row is listed without a look
+        for j in range(0, n, 16):
+            if j + 16 <= n:
+                mask = nonzero_mask(dense, i * n + j, bits)
+            else:
+                mask = np.int64(0)
+                for rest in range(n - j):
+                    mask |= np.int64((dense[i, j + rest] & bits) != 0) << rest
+            pieces[i, listed] = (j << 16) | mask  # written over by the next if there are none
+            listed += mask != 0
+            total += popcount(np.uint64(mask))
+        totals[i + 1] = total
 
 
 @kernel
-def _fill_csr(begin, end, dense, bits, occupied, indptr, indices, data):
+def _fill_csr(begin, end, dense, pieces, indptr, indices, data):
     n = dense.shape[1]
-    flat = dense.reshape(-1)
     for i in range(begin, end):
         q, stop = indptr[i], indptr[i + 1]
-        for listed in range(occupied.shape[1]):
-            if q == stop:
-                break
-            if listed + AHEAD < occupied.shape[1]:
-                prefetch_read(flat, i * n + (np.int64(occupied[i, listed + AHEAD]) << 4))
-            start = np.int64(occupied[i, listed]) << 4
-            for j in range(start, min(start + 16, n)):
-                indices[q] = j  # written over by the next if this one is zero
+        listed = 0
+        while q < stop:
+            piece = pieces[i, listed]
+            if i + 1 < end:  # what is listed there in the next row, or rubbish past its end: no harm
+                prefetch_read(dense, (i + 1) * n + (pieces[i + 1, listed] >> 16))
+            mask = np.uint64(piece & 0xFFFF)
+            while mask != 0:
+                j = (piece >> 16) + lowest_bit(mask)
+                indices[q] = j
                 data[q] = dense[i, j]
-                q += (dense[i, j] & bits) != 0
-                if q == stop:
-                    break
+                q += 1
+                mask &= mask - np.uint64(1)
+            listed += 1
 
 
 @kernel

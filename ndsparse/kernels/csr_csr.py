@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ndsparse.kernels.bits import lowest_bit
 from ndsparse.kernels.border import AnyArray, index, values
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import CsrArrays, compute_dtype, csr_operand, deliver, indexes, target
-from ndsparse.kernels.row_ids import popcount
 from ndsparse.kernels.threads import balanced_bounds, run_blocks, threads_for
 
 _SORTED_A_WORD = 4  # sorting an element takes longer than looking at this many words of a bitmap
@@ -180,8 +180,7 @@ def _list_in_order(indices, first, stop, bits):
         word = bits[w]
         bits[w] = 0
         while word != 0:
-            below = (word & (~word + np.uint64(1))) - np.uint64(1)
-            indices[q] = (w << 6) + popcount(below)
+            indices[q] = (w << 6) + lowest_bit(word)
             q += 1
             word &= word - np.uint64(1)
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ndsparse.kernels.bits import lowest_bit, popcount
 from ndsparse.kernels.border import AnyArray, index
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import indexes
@@ -209,15 +210,6 @@ def _mark(begin, end, bounds, ids, low, marks):
             marks[block, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
 
 
-@kernel(inline="always")
-def popcount(x):
-    """Count the set bits; LLVM knows this idiom and makes it one instruction."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
 @kernel
 def _rank(bits, rank):
     total = np.int64(0)
@@ -233,8 +225,7 @@ def _list_marked(bits, low, unique):
     for w in range(len(bits)):
         word = bits[w]
         while word != 0:
-            below = (word & (~word + np.uint64(1))) - np.uint64(1)
-            unique[u] = low + (w << 6) + popcount(below)
+            unique[u] = low + (w << 6) + lowest_bit(word)
             u += 1
             word &= word - np.uint64(1)
 
