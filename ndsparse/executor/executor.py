@@ -248,6 +248,10 @@ class Executor:
 
     def _run(self, steps: Sequence[Step], is_train: bool) -> None:
         rng = hooks.context().rng
+        with np.errstate(all="ignore"):  # 1 / 0 is inf, as in MXNet
+            self._run_steps(steps, is_train, rng)
+
+    def _run_steps(self, steps: Sequence[Step], is_train: bool, rng: Any) -> None:
         for run, inputs, outputs, ctx, release, name in steps:
             ctx.is_train, ctx.rng = is_train, rng
             run(inputs, outputs, ctx)

@@ -44,11 +44,10 @@ def aligned(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 def _register(name: str, by_lhs: Function, by_rhs: Function) -> Operator:
     def body(ograd: Any, lhs: Any, rhs: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return (
-                sum_to(ograd * by_lhs(lhs, rhs), lhs.shape),
-                sum_to(ograd * by_rhs(lhs, rhs), rhs.shape),
-            )
+        return (
+            sum_to(ograd * by_lhs(lhs, rhs), lhs.shape),
+            sum_to(ograd * by_rhs(lhs, rhs), rhs.shape),
+        )
 
     body.__doc__ = f"Return the gradients that ``{name}`` passes to both operands."
     op = operator("ograd(*s), lhs(*a), rhs(*b) -> (*a), (*b)", name=f"_backward_{name}", outputs=2)(body)

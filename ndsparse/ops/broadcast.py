@@ -20,6 +20,7 @@ from ndsparse.ops import shapes
 from ndsparse.ops.binary_gradient import aligned, binary_gradient, sum_to
 from ndsparse.ops.elementwise import evaluate
 from ndsparse.ops.functions import divide, mod, power
+from ndsparse.ops.reduce_sparse import at_places
 from ndsparse.ops.registry import Operator, get, operator
 from ndsparse.storage import CSRChunk, DefaultChunk, RowSparseChunk
 from ndsparse.storage.structure import canonical, like
@@ -163,7 +164,9 @@ def _scaled(code: Op, csr: CSRChunk, dense: DefaultChunk, out: CSRChunk) -> None
     arrays, shape = source.csr, aligned(dense.shape, 2)
     factors = np.ascontiguousarray(dense.data).reshape(shape)
     data = like(out, source)
-    if shape == source.shape:
+    if code == Op.DIV and out.dtype.kind != "f":
+        evaluate(divide, (arrays[2], at_places(source, factors)), data)
+    elif shape == source.shape:
         csr_elementwise.csr_dense_gather(code, arrays, factors, data)
     elif shape[0] == source.shape[0]:
         csr_elementwise.csr_scale_rows(code, arrays, np.broadcast_to(factors, (shape[0], 1)), data)
@@ -201,7 +204,7 @@ def _scaled_rows(function: Function, rows: RowSparseChunk, dense: DefaultChunk, 
     evaluate(function, (values, factors), like(out, source))
 
 
-for _op, _code, _function in ((mul, Op.MUL, np.multiply), (div, Op.DIV, np.true_divide)):
+for _op, _code, _function in ((mul, Op.MUL, np.multiply), (div, Op.DIV, divide)):
 
     @_op.on("csr, default -> csr")
     def _(lhs: CSRChunk, rhs: DefaultChunk, out: CSRChunk, *, _code: Op = _code) -> None:
@@ -258,9 +261,10 @@ def _(lhs: RowSparseChunk, rhs: RowSparseChunk, out: RowSparseChunk) -> None:
 
 def _sum_rows(op: Operator, code: Op, reflected: Op) -> None:
     def kernel(code: Op, csr: CSRChunk, dense: DefaultChunk, out: DefaultChunk) -> None:
-        csr = _expanded(csr, out.shape)
-        source = np.broadcast_to(dense.data, out.shape)
-        csr_elementwise.csr_dense_sum(code, csr.csr, source, out.check_and_alloc_data(out.shape))
+        target, source = out.check_and_alloc_data(out.shape), np.broadcast_to(dense.data, out.shape)
+        arrays = _expanded(csr, out.shape[-2:]).csr
+        for i in np.ndindex(out.shape[:-2]):  # every matrix of the result
+            csr_elementwise.csr_dense_sum(code, arrays, source[i], target[i])
 
     @op.on("csr, default -> default")
     def _(lhs: CSRChunk, rhs: DefaultChunk, out: DefaultChunk) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ndsparse.ops.elementwise import stored_rows
 from ndsparse.ops.registry import Operator, operator
+from ndsparse.storage.structure import canonical
 
 
 def _cast(data: Any, *, dtype: str) -> Any:
-    with np.errstate(all="ignore"):
-        return data.astype(dtype)
+    return data.astype(dtype)
 
 
 def _passed(g: Any, data: Any) -> Any:
@@ -41,7 +39,7 @@ def like(data: Any, like: Any) -> Any:
 
 @like.on(("csr, * -> csr", "row_sparse, * -> row_sparse", "default, csr|row_sparse -> default"))
 def _(data: Any, like: Any, out: Any) -> None:
-    out.copy_from(data)
+    out.copy_from(canonical(data))
 
 
 like.grad(lambda g, data, other: (like(g, data), None))

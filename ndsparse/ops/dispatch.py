@@ -106,6 +106,19 @@ def runner(op: Operator, decision: Decision, attrs: registry.Attrs, state: Any =
     return run
 
 
+def quietly(run: Runner) -> Runner:
+    """Return a runner without numpy's floating point warnings: 1 / 0 is inf, as in MXNet.
+
+    Bodies and rows may rely on it; an executor silences a whole pass at once instead.
+    """
+
+    def quiet(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
+        with np.errstate(all="ignore"):
+            run(inputs, outputs, ctx)
+
+    return quiet
+
+
 def _bound(function: Callable[..., Any], attrs: registry.Attrs, state: Any) -> Callable[..., Any]:
     """Return ``call(arrays, ctx)`` with the attributes, and the state if named, filled in."""
     named = registry.keywords(function, attrs)

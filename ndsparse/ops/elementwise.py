@@ -3,8 +3,7 @@
 The families (``unary``, ``scalar``, ``elemwise``, ``clip``, ...) are loops over tables that name a
 function and its derivative; this module turns an entry into an operator.
 
-* :func:`evaluate` applies a function without numpy's warnings (dividing by zero gives inf, as in
-  MXNet) and writes into ``out`` where that is wanted.
+* :func:`evaluate` applies a function and writes into ``out`` where that is wanted.
 * :func:`stored_rows` adds ``csr -> csr`` and ``row_sparse -> row_sparse``: the function on the stored
   values, for functions that map 0 to 0.
 * :func:`chain_rule` makes the operator ``ograd * f'(data)`` that gradients use, with rows that keep
@@ -29,21 +28,20 @@ SPARSE = ("csr", "row_sparse")
 
 
 def evaluate(function: Function, arrays: Sequence[Any], out: Any = None, **attrs: Any) -> Any:
-    """Return ``function(*arrays)``, in ``out`` if given; floating point errors pass silently.
+    """Return ``function(*arrays)``, in ``out`` if given.
 
     Booleans are computed as small integers where the function has no meaning for them.
     """
     if any(a.dtype == np.bool_ for a in arrays):
         arrays = [a.astype(np.int8) if a.dtype == np.bool_ else a for a in arrays]
-    with np.errstate(all="ignore"):
-        if isinstance(function, np.ufunc):
-            if out is None:
-                return function(*arrays)
-            return function(*arrays, out=out, casting="unsafe")
-        result = function(*arrays, **attrs)
+    if isinstance(function, np.ufunc):
         if out is None:
-            return result
-        np.copyto(out, result, casting="unsafe")
+            return function(*arrays)
+        return function(*arrays, out=out, casting="unsafe")
+    result = function(*arrays, **attrs)
+    if out is None:
+        return result
+    np.copyto(out, result, casting="unsafe")
     return out
 
 
@@ -94,8 +92,7 @@ def chain_rule(name: str, derivative: Function) -> Operator:
     """
 
     def body(ograd: Any, data: Any, **attrs: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.multiply(ograd, derivative(data, **attrs), dtype=_float(ograd, data))
+        return np.multiply(ograd, derivative(data, **attrs), dtype=_float(ograd, data))
 
     doc = f"Return the gradient that ``{name.removeprefix('_backward_')}`` passes on: ``ograd * f'(data)``."
     op = operator("ograd(*s), data(*s) -> (*s)", name=name, inplace=True)(_declared(body, derivative, doc))
@@ -124,8 +121,7 @@ def chain_rule(name: str, derivative: Function) -> Operator:
         places = canonical(data)
         values = body(gather(places, ograd), places.data, **attrs)
         target = out.check_and_alloc_data(out.shape)
-        with np.errstate(all="ignore"):
-            np.multiply(ograd.data, at_zero(attrs), out=target, casting="unsafe")
+        np.multiply(ograd.data, at_zero(attrs), out=target, casting="unsafe")
         scatter(places, values, target)
 
     return op

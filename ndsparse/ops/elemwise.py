@@ -115,7 +115,13 @@ def _dense_sum_rows(op: Operator, code: Op, reflected: Op) -> None:
 
     def sum_rows(code: Op, rows: RowSparseChunk, dense: DefaultChunk, out: DefaultChunk) -> None:
         source, rows = dense.data, canonical(rows)
-        row_sparse.row_dense_sum(code, rows.rows, source, out.check_and_alloc_data(out.shape))
+        target = out.check_and_alloc_data(out.shape)
+        if target.dtype == np.bool_:  # differences need a sign
+            signed = np.empty(target.shape, np.int8)
+            row_sparse.row_dense_sum(code, rows.rows, source, signed)
+            np.not_equal(signed, 0, out=target)
+        else:
+            row_sparse.row_dense_sum(code, rows.rows, source, target)
 
     for kind, kernel in (("csr", sum_csr), ("row_sparse", sum_rows)):
         _both_orders(op, kind, "default", kernel, code, reflected)

@@ -41,11 +41,10 @@ def norm(
     axes = axes_of("norm", axis, data.ndim)
     dtype = np.float64 if data.dtype.kind != "f" or out_dtype == "float64" else None
     data = data.astype(dtype or data.dtype, copy=False)
-    with np.errstate(all="ignore"):
-        if ord == 1:
-            result = np.sum(np.abs(data), axis=axes, keepdims=keepdims)
-        else:
-            result = np.sqrt(np.sum(np.square(data), axis=axes, keepdims=keepdims))
+    if ord == 1:
+        result = np.sum(np.abs(data), axis=axes, keepdims=keepdims)
+    else:
+        result = np.sqrt(np.sum(np.square(data), axis=axes, keepdims=keepdims))
     return np.reshape(result, reduced_shape(data.shape, axes, keepdims))
 
 
@@ -107,8 +106,7 @@ def _(ograd: DefaultChunk, data: Any, out: DefaultChunk, result: Any, *, ord: in
 def square_sum(data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> Any:
     """Return the sum of the squares over axes; of a row_sparse array, per row it can stay row_sparse."""
     axes = axes_of("_square_sum", axis, data.ndim, exclude)
-    with np.errstate(all="ignore"):
-        result = np.sum(np.square(data), axis=axes, keepdims=keepdims)
+    result = np.sum(np.square(data), axis=axes, keepdims=keepdims)
     return np.reshape(result, reduced_shape(data.shape, axes, keepdims))
 
 

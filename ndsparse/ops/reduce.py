@@ -81,8 +81,7 @@ def _dtype_rule(inputs: Any, outputs: Any) -> Any:
 def _register(name: str, function: Function, slope: Function, doc: str, aliases: tuple[str, ...]) -> Operator:
     def body(data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> Any:
         axes = axes_of(name, axis, data.ndim, exclude)
-        with np.errstate(all="ignore"):
-            result = np.asarray(function(data, axis=axes, keepdims=keepdims))
+        result = np.asarray(function(data, axis=axes, keepdims=keepdims))
         return result.reshape(reduced_shape(data.shape, axes, keepdims))
 
     body.__doc__ = f"""Return {doc} over axes.
@@ -115,8 +114,7 @@ def _gradient(op: Operator, slope: Function) -> None:
         ograd: Any, data: Any, out: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
     ) -> Any:
         axes = axes_of(op.name, axis, data.ndim, exclude)
-        with np.errstate(all="ignore"):
-            return arriving(ograd, data.shape, axes) * slope(data, spread(out, data.shape, axes), axes)
+        return arriving(ograd, data.shape, axes) * slope(data, spread(out, data.shape, axes), axes)
 
     body.__doc__ = f"Return the gradient that ``{op.name}`` passes on."
     backward = operator("ograd(*r), data(*s), out(*t) -> (*s)", name=f"_backward_{op.name}")(body)

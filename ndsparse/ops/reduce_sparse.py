@@ -43,10 +43,9 @@ def sparse_rows(op: Operator, kind: Function | str, finish: Function | None = No
         def kernel(data: Any, out: DefaultChunk, **attrs: Any) -> None:
             axes = axes_of(op.name, attrs["axis"], len(data.shape), attrs.get("exclude", False))
             target = out.check_and_alloc_data(out.shape)
-            with np.errstate(all="ignore"):
-                reduce(kind if isinstance(kind, str) else kind(attrs), data, axes, target)
-                if finish is not None:
-                    finish(target, attrs)
+            reduce(kind if isinstance(kind, str) else kind(attrs), data, axes, target)
+            if finish is not None:
+                finish(target, attrs)
 
         return kernel
 

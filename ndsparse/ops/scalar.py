@@ -106,10 +106,9 @@ def _into(function: np.ufunc) -> Function:
     def body(data: Any, out: Any = None, *, scalar: Number = 0.0) -> Any:
         if data.dtype.kind != "f":
             return evaluate(_applied(function), (data,), out, scalar=scalar)
-        with np.errstate(all="ignore"):
-            if out is None:
-                return function(data, scalar)
-            return function(data, scalar, out=out, casting="unsafe")
+        if out is None:
+            return function(data, scalar)
+        return function(data, scalar, out=out, casting="unsafe")
 
     return body
 

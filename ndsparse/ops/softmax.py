@@ -36,8 +36,7 @@ def _softmax(data: Any, axis: int) -> Any:
 
 def _log_softmax(data: Any, axis: int) -> Any:
     shifted, _, total = _exp(data, axis)
-    with np.errstate(divide="ignore"):
-        return shifted - np.log(total)
+    return shifted - np.log(total)
 
 
 def _register(name: str, doc: str, sign: int) -> Operator:
@@ -53,6 +52,7 @@ def _register(name: str, doc: str, sign: int) -> Operator:
         use_length: bool = False,
     ) -> Any:
         factor = sign / (temperature or 1.0)
+        data = data if data.dtype.kind == "f" else data.astype(np.float32)
         scaled = data if factor == 1 else data * factor
         scaled = _masked(scaled.astype(dtype or data.dtype, copy=False), length, axis)
         return _log_softmax(scaled, axis) if name == "log_softmax" else _softmax(scaled, axis)
