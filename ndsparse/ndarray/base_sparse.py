@@ -24,6 +24,9 @@ class BaseSparseNDArray(NDArray):
         """The stored values as a dense array, a copy."""
         return dense(self._chunk.data.copy())
 
+    def _dense(self, array: np.ndarray[Any, Any]) -> Any:
+        return self._beside(DefaultChunk.of(array))
+
     def _aux(self, i: int) -> Any:
         return dense(self._chunk.aux(i).copy())
 

@@ -63,15 +63,15 @@ class CSRNDArray(BaseSparseNDArray):
         selects rows or columns, in that order; two of them name elements one by one, and so does
         a mask of the shape of the array: the result is dense, of one dimension.
         """
-        if whole(key):
+        if whole(key, self.shape):
             return self
         if is_mask(key, self.shape):
-            return dense(self._elements(*true_places(key)))
+            return self._dense(self._elements(*true_places(key)))
         rows, columns = self._axes(key)
         if rows.single and columns.single:
-            return dense(self._elements(rows.array, columns.array))
+            return self._dense(self._elements(rows.array, columns.array))
         if _pointwise(rows, columns):
-            return dense(self._elements(*_paired(key, rows, columns)))
+            return self._dense(self._elements(*_paired(key, rows, columns)))
         return self._block(rows, columns)
 
     def _axes(self, key: Any) -> tuple[Axis, Axis]:
@@ -93,7 +93,7 @@ class CSRNDArray(BaseSparseNDArray):
         chunk = CSRChunk((self.shape[0], len(ids)), self._chunk.dtype)
         kept = self._chunk.aux_types[1]
         chunk.set_coo((rows[at].astype(kept), new.astype(kept)), values[at])
-        return wrap(chunk)
+        return self._beside(chunk)
 
     def _elements(self, rows: Any, columns: Any) -> np.ndarray[Any, Any]:
         chunk = self._chunk
@@ -108,7 +108,7 @@ class CSRNDArray(BaseSparseNDArray):
 
         O(nnz + block), and a sort of the elements.
         """
-        if whole(key):
+        if whole(key, self.shape):
             self._replace(value)
             return
         if is_mask(key, self.shape):

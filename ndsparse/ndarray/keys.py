@@ -40,11 +40,14 @@ def is_integer(key: Any) -> bool:
     return isinstance(key, (int, np.integer)) and not isinstance(key, bool)
 
 
-def whole(key: Any) -> bool:
-    """Whether a key means the whole array."""
-    if isinstance(key, tuple):
-        return all(whole(k) for k in key)
+def everything(key: Any) -> bool:
+    """Whether a key of one axis selects all of it."""
     return key is Ellipsis or (isinstance(key, slice) and key == WHOLE)
+
+
+def whole(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a key means the whole array."""
+    return all(map(everything, expanded(key, shape))) if isinstance(key, tuple) else everything(key)
 
 
 def expanded(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from ndsparse.errors import (
     ShapeError,
 )
 from ndsparse.ndarray import arithmetic, protocols
-from ndsparse.ndarray.invoke import dense, hooks, invoke, register_class, wrap
+from ndsparse.ndarray.invoke import hooks, invoke, register_class, wrap
 from ndsparse.ndarray.keys import checked_row, numpy_key
 from ndsparse.ndarray.operands import as_values, operand
 from ndsparse.ops import registry
@@ -156,9 +156,7 @@ class NDArray:
 
     def _one_element(self, what: str) -> Any:
         if self.size != 1:
-            raise ArgumentTypeError(
-                f"{what}: expected an array with one element, this has shape {self.shape}"
-            )
+            raise ArgumentTypeError(f"{what}: expected an array with one element, got shape {self.shape}")
         return self.asscalar()
 
     def __iter__(self) -> Iterator[NDArray]:
@@ -213,7 +211,13 @@ class NDArray:
 
     def copy(self) -> Any:
         """Return a copy, of the same storage type."""
-        return wrap(self._chunk.copy())
+        return self._beside(self._chunk.copy())
+
+    def _beside(self, chunk: Chunk) -> Any:
+        """Return an array on the same context."""
+        result = wrap(chunk)
+        result._ctx = self._ctx
+        return result
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -265,9 +269,7 @@ class NDArray:
 
     def detach(self) -> Any:
         """Return an array on the same memory that autograd does not follow."""
-        result = wrap(self._chunk)
-        result._ctx = self._ctx
-        return result
+        return self._beside(self._chunk)
 
     def wait_to_read(self) -> None:
         """Do nothing: calls return when the result is there."""
@@ -290,16 +292,14 @@ class NDArray:
                 found = data[(*index, None) if isinstance(index, tuple) else (index, None)]
         except IndexError as error:
             raise IndexOutOfBounds(f"index {key!r} does not fit the shape {self.shape}: {error}") from None
-        view = dense(found)
-        view._ctx = self._ctx
-        return view
+        return self._beside(DefaultChunk.of(found))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         data = self._chunk.data
         if not data.flags.writeable:
             raise ArgumentError("setting elements: the array is on memory that is read-only; copy() it first")
         values = as_values(value, self._chunk.dtype)
-        if values.shape == (1,) and self.size == 1:
+        if values.size == 1:
             values = values.reshape(())
         try:
             data[numpy_key(key)] = values
@@ -334,9 +334,9 @@ class NDArray:
         codes, reverse = reshape_codes(shape, kwargs)
         if self.stype != "default" or hooks.recorder is not None:
             return registry.get("Reshape")(self, shape=codes, reverse=reverse)
-        result = dense(self._chunk.data.reshape(resolve_reshape(self.shape, codes, reverse)))
-        result._ctx = self._ctx
-        return result
+        return self._beside(
+            DefaultChunk.of(self._chunk.data.reshape(resolve_reshape(self.shape, codes, reverse)))
+        )
 
     def reshape_like(self, other: NDArray) -> Any:
         """Return the array in the shape of ``other``."""
@@ -352,7 +352,7 @@ class NDArray:
 
     def zeros_like(self) -> Any:
         """Return zeros of the same shape, dtype and storage type."""
-        return wrap(self._chunk.fresh())
+        return self._beside(self._chunk.fresh())
 
     def todense(self) -> Any:
         """Return ``tostype("default")``: a dense copy."""

@@ -15,6 +15,7 @@ from ndsparse.ndarray.keys import (
     Axis,
     IdArray,
     axis,
+    everything,
     expanded,
     is_mask,
     numpy_key,
@@ -58,22 +59,22 @@ class RowSparseNDArray(BaseSparseNDArray):
         with steps too, and so is ``a[b:e, c:f]``; a list, an array or a mask of rows gives those
         rows, dense, in that order; a mask of the shape of the array gives elements.
         """
-        if whole(key):
+        if whole(key, self.shape):
             return self
         if is_mask(key, self.shape):
             coords = true_places(key)
             found = self._gather(coords[0])
-            return dense(found[(np.arange(len(found)), *coords[1:])])
+            return self._dense(found[(np.arange(len(found)), *coords[1:])])
         first, *rest = expanded(key, self.shape)
         rows = axis(first, self.shape[0])
         if rows.single:
-            found = dense(self._gather(rows.array))
+            found = self._dense(self._gather(rows.array))
             return found[(0, *rest)] if rest else found
         if not isinstance(rows.ids, range):
-            found = dense(self._gather(rows.array))
-            return found if all(whole(k) for k in rest) else found[(slice(None), *rest)]
+            found = self._dense(self._gather(rows.array))
+            return found if all(map(everything, rest)) else found[(slice(None), *rest)]
         part = self._range(rows.ids)
-        return part if all(whole(k) for k in rest) else part._inner(tuple(rest))
+        return part if all(map(everything, rest)) else part._inner(tuple(rest))
 
     def _gather(self, ids: IdArray) -> np.ndarray[Any, Any]:
         out = np.empty((len(ids), *self.shape[1:]), self._chunk.dtype)
@@ -87,7 +88,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             at, new = at[::-1], new[::-1]
         chunk = RowSparseChunk((len(wanted), *self.shape[1:]), self._chunk.dtype)
         chunk.adopt(data[at], np.ascontiguousarray(new, ids.dtype))
-        return wrap(chunk)
+        return self._beside(chunk)
 
     def _inner(self, rest: tuple[Any, ...]) -> Any:
         """Return a part of every row: row_sparse where rows keep a shape of their own."""
@@ -100,14 +101,16 @@ class RowSparseNDArray(BaseSparseNDArray):
             ) from None
         chunk = RowSparseChunk((self.shape[0], *inner.shape[1:]), self._chunk.dtype)
         chunk.adopt(inner, ids.copy())
-        return wrap(chunk) if all(isinstance(k, slice) for k in rest) else dense(chunk.to_dense())
+        return (
+            self._beside(chunk) if all(isinstance(k, slice) for k in rest) else self._dense(chunk.to_dense())
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Set everything, rows, or elements; rows that are set become stored, also if they are zero.
 
         The number 0 stores nothing: rows that are stored lose what is set.  O(stored + set rows).
         """
-        if whole(key):
+        if whole(key, self.shape):
             self._replace(value)
             return
         if is_mask(key, self.shape):
@@ -115,7 +118,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             return
         first, *rest = expanded(key, self.shape)
         rows, inner = axis(first, self.shape[0]), numpy_key(tuple(rest))
-        all_of_them = all(whole(k) for k in rest)
+        all_of_them = all(map(everything, rest))
         part = (len(rows.ids), *self.shape[1:])
         sparse = isinstance(value, NDArray) and value.stype == "row_sparse" and value.shape == part
         if np.ndim(value) == 0 and as_values(value, self._chunk.dtype) == 0:
