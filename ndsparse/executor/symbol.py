@@ -7,12 +7,11 @@ until a symbol is bound to arrays, which gives an
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ndsparse.atomic import replacing
 from ndsparse.errors import ArgumentError, ArgumentTypeError
 from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type
 from ndsparse.graph import Entry, Graph, Node
@@ -231,13 +230,8 @@ class Symbol:
 
     def save(self, fname: str | Path) -> None:
         """Write the graph as JSON, aside first, then renamed."""
-        path = Path(fname)
-        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-        try:
-            aside.write_text(self.tojson(), encoding="utf-8")
-            os.replace(aside, path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with replacing(fname) as file:
+            file.write(self.tojson().encode())
 
     # -- binding ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ndsparse.errors import ArgumentTypeError
-from ndsparse.ops import attrs as attributes
+from ndsparse.ops import attrs as declarations
 from ndsparse.ops import shapes
 from ndsparse.ops.dtypes import DTypeRule
 from ndsparse.ops.rows import Attrs, Function, Row, make_row
@@ -57,7 +57,6 @@ class Operator:
         self.body = body
         self.doc = inspect.getdoc(body) or ""
         self.signature = shapes.parse(signature)
-        self.attributes = attributes.declared(body)
         self.variadic = variadic
         self.input_names = tuple(t.name for t in self.signature.inputs)
         self.plain_inputs = -1 if variadic or omit else len(self.input_names)
@@ -78,7 +77,6 @@ class Operator:
         self._shape_rule: Function | None = None
         self._dtype_rule = DTypeRule(dtypes)
         self._dtype_function: Function | None = None
-        self._order = tuple(self.attributes)
         self.__name__ = name
         self.__doc__ = self.doc
 
@@ -162,6 +160,11 @@ class Operator:
         self._dtype_function = function
         return function
 
+    @functools.cached_property
+    def attributes(self) -> dict[str, declarations.Attribute]:
+        """Attributes by name, in the order of their declaration; read off the body at first use."""
+        return declarations.declared(self.body)
+
     # -- facts --------------------------------------------------------------------------------
 
     def inputs_of(self, attrs: Attrs) -> tuple[str, ...]:
@@ -186,7 +189,7 @@ class Operator:
         """Return all attributes, checked, defaults filled in."""
         if "" in self.attributes or self.attributes.get("kwargs") is not None:
             return dict(given)
-        return attributes.normalize(self.name, self.attributes, given)
+        return declarations.normalize(self.name, self.attributes, given)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Sort a call's arguments into inputs (None where absent) and attributes.
@@ -208,7 +211,7 @@ class Operator:
                 inputs[position] = arg
                 position += 1
                 continue
-            rest = [n for n in self._order if n not in given]
+            rest = [n for n in self.attributes if n not in given]
             position = max(position, len(names))
             if not rest or is_array:
                 raise ArgumentTypeError(f"{self.name}: too many arguments; expected {self._usage()}")
@@ -230,12 +233,12 @@ class Operator:
         )
         arrays += [given.pop(k) for k in named]
         given.pop("num_args", None)
-        rest = [n for n in self._order if n not in given]
+        rest = [n for n in self.attributes if n not in given]
         given.update(zip(rest, args[len(arrays) :], strict=False))
         return arrays, given
 
     def _usage(self) -> str:
-        return f"{self.name}({', '.join((*self.input_names, *self._order))})"
+        return f"{self.name}({', '.join((*self.input_names, *self.attributes))})"
 
     def infer_shape(
         self, inputs: Sequence[MaybeShape], outputs: Sequence[MaybeShape], attrs: Attrs
