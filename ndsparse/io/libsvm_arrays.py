@@ -123,7 +123,8 @@ def write_libsvm(
 
     Notes
     -----
-    Values read back exactly in their own dtype.  Cost: about 0.3 microseconds per element.
+    Values read back exactly in their own dtype.  Cost: about 0.1 microseconds an element, 1 if it
+    needs 17 digits.
     """
     matrix = data if isinstance(data, CSRNDArray) else csr_matrix(data)
     indptr, indices, values = matrix._chunk.csr

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ndsparse.atomic import replacing
 from ndsparse.errors import ArgumentError, ShapeError
+from ndsparse.kernels import libsvm_write as kernels
 
 _WRITERS: dict[str, Any] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
 _ELEMENTS_AT_ONCE = 1 << 16
-_EXACT_INTEGERS = 2.0**53
-_MIDDLE, _BELOW_SINGLE = np.uint64(0x10000000), np.uint64(0x1FFFFFFF)
 
 
 def write_rows(
@@ -53,13 +52,14 @@ def write_rows(
 
     Notes
     -----
-    Values read back exactly in their own dtype.  Cost: about 0.3 microseconds per element.
+    Values read back exactly in their own dtype.  Cost: about 0.1 microseconds an element, 1 if it
+    needs 17 digits.
     """
     columns = _checked(labels, indptr, indices, values, qids, weights)
     base = 0 if zero_based else 1
     with replacing(path) as plain, _compressor(Path(path), plain) as file:
         for begin, end in _row_ranges(columns[1]):
-            file.writelines(_lines(columns, begin, end, base))
+            file.write(_text(columns, begin, end, base))
 
 
 _Columns = tuple[
@@ -109,49 +109,54 @@ def _row_ranges(indptr: NDArray[Any]) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _lines(columns: _Columns, begin: int, end: int, base: int) -> Iterator[bytes]:
+def _text(columns: _Columns, begin: int, end: int, base: int) -> NDArray[np.uint8]:
     """Write out some rows."""
     labels, indptr, indices, values, qids, weights = columns
     first, last = int(indptr[begin]), int(indptr[end])
-    ids = [i + base for i in indices[first:last].tolist()]  # Python's ints, as 2**63 - 1 + 1 is an id
-    features = [f" {i}:{v}" for i, v in zip(ids, shortest(values[first:last]), strict=True)]
     heads = shortest(labels[begin:end])
     if weights is not None:
         heads = [f"{h}:{w}" for h, w in zip(heads, shortest(weights[begin:end]), strict=True)]
     if qids is not None:
         heads = [h if q < 0 else f"{h} qid:{q}" for h, q in zip(heads, qids[begin:end].tolist(), strict=True)]
-    cuts = (indptr[begin : end + 1] - first).tolist()
-    for k, head in enumerate(heads):
-        yield (head + "".join(features[cuts[k] : cuts[k + 1]]) + "\n").encode("ascii")
+    forms, texts = _formed(values[first:last])
+    places = indptr[begin : end + 1] - first
+    return kernels.write_rows(places, indices[first:last], base, forms, _pooled(texts), _pooled(heads))
 
 
-def shortest(values: NDArray[Any]) -> list[str]:
+def shortest(numbers: NDArray[Any]) -> list[str]:
     """Return decimal numbers that read back as the same values in their dtype, and are short."""
-    if values.dtype.kind in "iub":
-        return [str(int(v)) for v in values.tolist()]
-    wide = values.astype(np.float64)
-    whole = np.isfinite(wide)
-    whole[whole] = (np.abs(wide[whole]) < _EXACT_INTEGERS) & (wide[whole] == np.rint(wide[whole]))
-    whole &= ~((wide == 0) & np.signbit(wide))
-    if whole.all():
-        return [str(v) for v in wide.astype(np.int64).tolist()]
-    if values.dtype.itemsize > 4:
-        return [repr(v) for v in wide.tolist()]
-    return _shortest_single(wide)
+    forms, texts = _formed(numbers)
+    plain = kernels.write_rows(
+        np.arange(len(numbers) + 1),
+        np.zeros(len(numbers), dtype=np.int64),
+        0,
+        forms,
+        _pooled(texts),
+        _pooled([""] * len(numbers)),
+    )
+    return [line[3:] for line in plain.tobytes().decode("ascii").splitlines()]  # without " 0:"
 
 
-def _shortest_single(wide: NDArray[np.float64]) -> list[str]:
-    """Write float32s: 7 digits where these suffice, 8, or 9, which always do.
+def _formed(numbers: NDArray[Any]) -> tuple[kernels.Forms, list[str]]:
+    """Return short forms of numbers, and texts of those that have none."""
+    single = numbers.dtype.itemsize <= 4 and numbers.dtype.kind == "f"
+    with np.errstate(invalid="ignore"):
+        wide = numbers.astype(np.float64)
+    forms = kernels.short_forms(wide, single=single)
+    forms.decimals[(wide == 0) & forms.negative] = kernels.NO_SHORT_FORM  # the sign of a zero is kept
+    if numbers.dtype.kind in "iu":
+        forms.decimals[np.abs(wide) >= kernels.WHOLE] = kernels.NO_SHORT_FORM  # may have been rounded
+    odd = forms.decimals == kernels.NO_SHORT_FORM
+    if numbers.dtype.kind in "iu":
+        return forms, [str(v) for v in numbers[odd].tolist()]
+    return forms, [_exact(v, single) for v in wide[odd].tolist()]
 
-    What stands half way between two float32s once it is read as a float64 is not trusted.
-    """
-    numbers = wide.tolist()
-    texts = [f"{v:.7g}" for v in numbers]
-    for form in (".8g", ".9g"):
-        back = np.array([float(t) for t in texts])
-        with np.errstate(over="ignore", under="ignore"):
-            same = (back.astype(np.float32) == wide) | np.isnan(wide)
-        same &= (back.view(np.uint64) & _BELOW_SINGLE != _MIDDLE) | (back == wide)
-        for i in np.flatnonzero(~same).tolist():
-            texts[i] = format(numbers[i], form)
-    return texts
+
+def _exact(number: float, single: bool) -> str:
+    """Write a number with as many digits as its precision may need (9 are enough for any float32)."""
+    return f"{number:.9g}" if single else repr(number)
+
+
+def _pooled(texts: list[str]) -> kernels.Texts:
+    ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
+    return kernels.Texts(np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8), ends)

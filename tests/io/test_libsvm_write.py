@@ -54,7 +54,7 @@ def test_the_text(tmp_path: Path) -> None:
     path = tmp_path / "rows.svm"
     values = np.array([0.1, 1 / 3, 2], dtype=np.float32)
     write_rows(path, [1, -1], [0, 2, 3], [0, 4, 2], values, weights=[1, 0.5], qids=[3, -1])
-    assert path.read_text() == "1:1.0 qid:3 0:0.1 4:0.33333334\n-1:0.5 2:2\n"
+    assert path.read_text() == "1:1 qid:3 0:0.1 4:0.33333334\n-1:0.5 2:2\n"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
@@ -104,3 +104,19 @@ def test_arrays_that_do_not_fit(tmp_path: Path, arguments: Any, error: type[Exce
     with pytest.raises(error, match=reason):
         write_rows(tmp_path / "rows.svm", *arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.floats(width=32) | st.decimals(-1000, 1000, places=4).map(float), max_size=20))
+def test_short_numbers_read_back(numbers: list[float]) -> None:
+    for dtype in (np.float32, np.float64):
+        values = np.array(numbers, dtype=np.float64).astype(dtype)
+        texts = libsvm_write.shortest(values)
+        assert bits(np.array([float(t) for t in texts], dtype=np.float64).astype(dtype)) == bits(values)
+    for text, number in zip(texts, numbers, strict=True):
+        if 1e-4 < abs(number) < 1e15:
+            assert len(text) <= len(repr(number))
+
+
+def test_whole_numbers_of_64_bits() -> None:
+    values = np.array([2**63 - 1, -(2**63), 2**53 + 1, 0], dtype=np.int64)
+    assert libsvm_write.shortest(values) == [str(v) for v in values.tolist()]
