@@ -50,7 +50,7 @@ def unique_ids(ids: AnyArray, *, extent: int | None = None) -> tuple[AnyArray, A
         return np.empty(0, np.int64), slots
     if extent is not None and extent <= BITMAP_SPAN * len(ids):
         return _by_bitmap(ids, slots, 0, extent)
-    low, high, ascending = _survey(ids)
+    low, high, ascending = map(int, _survey(ids))
     if ascending:
         unique = np.empty(_mark_runs(ids, slots), np.int64)
         run_blocks(_spread, _bounds(len(ids)), slots, ids, unique)

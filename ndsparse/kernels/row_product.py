@@ -35,7 +35,7 @@ def _gather(width: int) -> Callable[..., Any]:
         """Write the sum of ``data[p] * rhs[indices[p], column:]`` to ``out`` at ``at``, or add it."""
         flat, source = out.reshape(-1), rhs.reshape(-1)
         for j in range(width):
-            total = flat[at + j] if keep else flat[at + j] * 0
+            total = flat[at + j] if keep else flat.dtype.type(0)
             for p in range(first, stop):
                 total += data[p] * source[indices[p] * n + column + j]
             flat[at + j] = total

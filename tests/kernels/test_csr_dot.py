@@ -69,6 +69,7 @@ def test_narrow_types_are_computed_in_wide_ones(make_matrix):
     assert np.array_equal(out, a.dense @ rhs)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of 0 * inf, without numba
 def test_nan_and_inf_pass_through():
     csr = np.array([0, 2, 2]), np.array([0, 1]), np.array([1, 0], np.float32)
     out = np.empty(2, np.float32)
@@ -158,6 +159,7 @@ def test_dense_csr_as_csr(matrix, empty_like_csr, densify):
     assert np.array_equal(densify(out, (5, n)), lhs @ matrix.dense)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # hashes wrap around
 @pytest.mark.parametrize("hashed", [False, True])
 def test_csr_csr(matrix, empty_like_csr, densify, hashed, monkeypatch):
     m, n = matrix.shape

@@ -10,6 +10,8 @@ from ndsparse.kernels.opcodes import Op
 
 pytestmark = pytest.mark.usefixtures("threads")
 
+quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of divisions by zero, without numba
+
 NUMPY = {
     Op.ADD: np.add,
     Op.SUB: np.subtract,
@@ -39,6 +41,7 @@ def test_csr_with_csr(canonical, op, make_matrix, empty_like_csr, densify):
     assert np.allclose(densify(out, canonical.shape), wanted, rtol=1e-6)
 
 
+@quiet
 def test_division_keeps_the_elements_of_the_left(make_matrix, empty_like_csr):
     lhs, rhs = make_matrix((9, 8), 5), make_matrix((9, 8), 5, seed=7)
     indptr, indices, data = combine(Op.DIV, lhs, rhs, empty_like_csr, np.float32)
@@ -66,6 +69,7 @@ def test_maximum_passes_nan_on(empty_like_csr):
     assert np.isnan(out).all()
 
 
+@quiet
 @pytest.mark.parametrize("op", [Op.MUL, Op.DIV, Op.RDIV])
 def test_csr_with_dense_at_its_elements(matrix, op):
     dtype = matrix.data.dtype

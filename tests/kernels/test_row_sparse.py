@@ -77,6 +77,7 @@ def test_rows_are_replaced_and_inserted():
     assert np.array_equal(dense_of(out), wanted)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of divisions by zero, without numba
 def test_division_keeps_the_rows_of_the_left():
     lhs, rhs = rows_of(IDS[2]), rows_of(IDS[3], seed=1)
     out = np.empty_like(lhs[1])
