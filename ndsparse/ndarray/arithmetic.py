@@ -94,7 +94,7 @@ def binary(name: str, lhs: Any, rhs: Any, *, out: Any = None, apply: Apply = cal
         result = apply(registry.get(forms.reflected), (rhs,), {"scalar": _number(lhs)}, out)
     else:
         result = apply(registry.get(forms.same), (lhs, rhs), {}, out)
-    if name in COMPARISONS and hasattr(result, "_chunk"):
+    if name in COMPARISONS and out is None and hasattr(result, "_chunk"):
         result._mask = True
     return result
 

@@ -45,6 +45,13 @@ def everything(key: Any) -> bool:
     return key is Ellipsis or (isinstance(key, slice) and key == WHOLE)
 
 
+def _single(key: Any) -> bool:
+    """Whether a key is an integer, or an array of no dimensions that holds one."""
+    if isinstance(key, np.ndarray) or hasattr(key, "_chunk"):
+        return key.ndim == 0 and np.dtype(key.dtype).kind in "iu"
+    return is_integer(key)
+
+
 def whole(key: Any, shape: tuple[int, ...]) -> bool:
     """Whether a key means the whole array."""
     return all(map(everything, expanded(key, shape))) if isinstance(key, tuple) else everything(key)
@@ -75,7 +82,7 @@ def axis(key: Any, extent: int, name: str = "row") -> Axis:
             return Axis(range(extent)[key])
         except (TypeError, ValueError) as error:
             raise IndexOutOfBounds(f"index {key!r}: {error}") from None
-    if is_integer(key):
+    if _single(key):
         row = checked_row(int(key), extent, name)
         return Axis(range(row, row + 1), single=True)
     if isinstance(key, (list, range, np.ndarray)) or hasattr(key, "_chunk"):

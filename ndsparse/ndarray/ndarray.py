@@ -283,7 +283,10 @@ class NDArray:
     # -- indexing ---------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a view on the same memory for basic keys (ints, slices, None, ...), else a copy."""
+        """Return a view on the same memory for basic keys (ints, slices, None, ...), else a copy.
+
+        An NDArray as a key holds ids, floats too; what a comparison gave (``a[a > 0]``) is a mask.
+        """
         data = self._chunk.data
         index = numpy_key(key)
         try:

@@ -72,8 +72,11 @@ def _written(result: Any, out: Any) -> Any:
 
 def matmul(lhs: Any, rhs: Any) -> Any:
     """Return ``lhs @ rhs``: ``dot``, and products of stacked matrices where numpy has such."""
+    dot = registry.get("dot")
+    if lhs.ndim == 1 and rhs.ndim == 2 and rhs.stype != "default":
+        return dot(rhs, lhs, transpose_a=True, forward_stype="default")
     if lhs.ndim <= 2 and rhs.ndim <= 2:
-        return registry.get("dot")(lhs, rhs)
+        return dot(lhs, rhs)
     if lhs.ndim == rhs.ndim == 3 and "batch_dot" in registry.operators():
         return registry.get("batch_dot")(lhs, rhs)
     return operand(np.ascontiguousarray(_by_numpy(np.matmul, (lhs, rhs), {})))

@@ -64,9 +64,9 @@ def test_the_parts_are_copies(a):
 # -- reading -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", [0, 1, 2, -1, -3, np.int64(2), np.int32(-1)])
+@pytest.mark.parametrize("row", [0, 1, 2, -1, -3, np.int64(2), np.int32(-1), np.array(1)])
 def test_a_row_is_a_matrix_of_one_row(a, row):
-    equal(a[row], DENSE[[row]])
+    equal(a[row], DENSE[[int(row)]])
 
 
 @pytest.mark.parametrize("row", [3, -4, np.int64(7), 2**40])

@@ -322,6 +322,8 @@ def test_matrix_products():
                 continue
             equal(left @ right, wanted)
     equal(a @ np.ones(4, np.float32), DENSE.sum(1))
+    equal(np.arange(3, dtype=np.float32) @ a, np.arange(3) @ DENSE)
+    equal(nd.arange(3) @ x, np.arange(3) @ DENSE)
     equal(nd.ones((2, 3, 4)) @ nd.ones((2, 4, 5)), np.full((2, 3, 5), 4))
     equal(nd.ones((2, 3, 4)) @ nd.ones((4, 5)), np.full((2, 3, 5), 4))
     with pytest.raises(TypeError):
