@@ -5,6 +5,7 @@
 registered unless told which operator; :mod:`ndsparse.testing.samples` says with which arrays.
 """
 
+from ndsparse.testing import structural_samples as _structural_samples  # noqa: F401  (fills the table)
 from ndsparse.testing.gradients import check_gradient
 from ndsparse.testing.rules import check_rules
 from ndsparse.testing.samples import Sample, add_samples
