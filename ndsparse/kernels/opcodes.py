@@ -38,7 +38,7 @@ INEXACT = frozenset({Op.DIV, Op.RDIV, Op.HYPOT})
 ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, HYPOT, REPLACE, RSUB, RDIV = (int(op) for op in Op)
 
 
-@kernel(inline="always")
+@kernel
 def put(out, q, op, a, b):
     """Write ``a op b`` to ``out[q]``; maximum and minimum pass NaN on, as numpy's do.
 

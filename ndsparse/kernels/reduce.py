@@ -201,7 +201,7 @@ def _reduce_rows(begin, end, indptr, data, code, zero, out):
         out[i] = _run(data, indptr[i], indptr[i + 1], code, zero)
 
 
-@kernel(inline="always")
+@kernel
 def _fold(out, t, c, code, v):
     if code == SQUARES:
         out[t, c] += v * v
