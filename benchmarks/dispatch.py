@@ -1,4 +1,6 @@
-"""What a call costs beside its kernel, in microseconds: DESIGN's budgets are 3 (dispatch), 10 (call), 3 (node).
+"""What a call costs beside its kernel, in microseconds.
+
+The budgets are 3 for dispatch, 10 for an imperative call, 3 for a node of a bound executor.
 
     python benchmarks/dispatch.py [--json FILE]
 
@@ -39,7 +41,7 @@ def microseconds(function: Callable[[], object], calls: int = CALLS) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     a = nd.ones((3, 3))
