@@ -15,6 +15,7 @@ from ndsparse.ndarray.creation import array
 from ndsparse.ndarray.generator import generator
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.ndarray.ndarray import NDArray
+from ndsparse.ndarray.operands import is_scipy_sparse
 from ndsparse.storage import Chunk
 
 LAST_BATCH = ("pad", "discard", "roll_over")
@@ -171,12 +172,12 @@ def _named(argument: str, source: Source, default: str) -> list[tuple[str, NDArr
 
 
 def _is_array(source: Any) -> bool:
-    return isinstance(source, (NDArray, np.ndarray)) or sparse_creation.is_scipy_sparse(source)
+    return isinstance(source, (NDArray, np.ndarray)) or is_scipy_sparse(source)
 
 
 def _as_array(name: str, source: Any) -> NDArray:
     """Return an NDArray of at least one dimension whose rows can be cut."""
-    if sparse_creation.is_scipy_sparse(source):
+    if is_scipy_sparse(source):
         result: NDArray = sparse_creation.csr_matrix(source.tocsr())
     elif isinstance(source, NDArray):
         result = source

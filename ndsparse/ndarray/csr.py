@@ -43,12 +43,18 @@ class CSRNDArray(BaseSparseNDArray):
         copy : bool
             False: on the same memory.  It is the caller's from then on: this array takes new
             buffers before it is next written.  True: on memory of its own.
+
+        Notes
+        -----
+        Unsorted or repeated columns and stored zeros are copied in any case: scipy puts those
+        right in place when it likes to, behind the back of this array.
         """
         import scipy.sparse
 
         chunk = self._chunk
-        if copy:
-            return wrap(chunk.copy()).asscipy()
+        untidy = canonical(chunk).indices is not chunk.indices or bool((chunk.data == 0).any())
+        if copy or untidy:
+            chunk = chunk.copy()
         result = scipy.sparse.csr_matrix(self.shape, dtype=chunk.dtype)
         result.indptr, result.indices = _same_index_type(chunk.indptr, chunk.indices)
         result.data = chunk.data

@@ -260,6 +260,8 @@ def _from_coo(data: Any, coords: Sequence[Any], shape: Any, dtype: Any) -> CSRCh
 
 def _from_rows(data: Any, indices: Any, shape: Any, dtype: Any) -> RowSparseChunk:
     values, ids = _values(data, dtype), _index(indices, "indices")
+    if shape is not None and len(ids) == 0 and values.shape == (0,):
+        values = values.reshape(0, *shape[1:])  # lists of nothing
     if values.ndim == 0 or len(values) != len(ids):
         raise ShapeError(
             f"row_sparse_array: data {values.shape} and indices {ids.shape} must have the same number of rows"

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -268,13 +268,13 @@ class Chunk:
             source = other.aux(i)
             np.copyto(self.check_and_alloc_aux(i, source.shape, source.dtype), source)
 
-    def copy(self) -> Chunk:
+    def copy(self) -> Self:
         """Return a new chunk with the same content in memory of its own."""
         twin = type(self)(self.shape, self.dtype, self.aux_types)
         twin.copy_from(self)
         return twin
 
-    def fresh(self) -> Chunk:
+    def fresh(self) -> Self:
         """Return an empty chunk of the same storage type, shape and dtype."""
         return type(self)(self.shape, self.dtype, self.aux_types)
 

@@ -303,6 +303,15 @@ def test_empty_row_sparse(shape):
     a.check_format()
 
 
+def test_row_sparse_of_no_rows():
+    for rows in ([], np.empty((0, 2))):
+        same(
+            nd.sparse.row_sparse_array((rows, []), shape=(3, 2), dtype="float32"),
+            np.zeros((3, 2)),
+            "row_sparse",
+        )
+
+
 def test_row_sparse_of_huge_shapes():
     a = nd.sparse.row_sparse_array(([[1.0]], [2**40]), shape=(2**41, 1))
     assert a.indices.asnumpy().tolist() == [2**40]

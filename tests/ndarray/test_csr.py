@@ -366,6 +366,16 @@ def test_asscipy_copy(a):
     equal(a, DENSE)
 
 
+def test_scipy_may_tidy_up_in_place():
+    parts = np.array([1, 0, 2, 4], np.float32), np.array([1, 0, 1, 1]), np.array([0, 3, 4])
+    a = nd.sparse.csr_matrix(parts, shape=(2, 2))
+    for tidy in ("sum_duplicates", "sort_indices", "eliminate_zeros"):
+        matrix = a.asscipy()
+        getattr(matrix, tidy)()
+        assert a.asnumpy().tolist() == [[0, 3], [0, 4]]
+        assert a.indices.asnumpy().tolist() == [1, 0, 1, 1]
+
+
 def test_asscipy_of_mixed_index_types_and_empties():
     a = nd.sparse.csr_matrix((np.ones(1, np.float32), np.array([0], np.int32), np.array([0, 1], np.int64)))
     assert a.asscipy().toarray().tolist() == [[1]]
