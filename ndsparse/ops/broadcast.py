@@ -141,7 +141,12 @@ def _(data: CSRChunk, like: CSRChunk, out: CSRChunk) -> None:
     out.set_coo((rows * (not by_rows), columns * (not by_columns)), values)
 
 
-@sum_like.on(("row_sparse, row_sparse -> row_sparse", "row_sparse, default -> row_sparse"))
+@sum_like.on("default, csr|row_sparse -> default")
+def _(data: DefaultChunk, like: Any, out: DefaultChunk) -> None:
+    np.copyto(out.check_and_alloc_data(out.shape), sum_to(data.data, out.shape), casting="unsafe")
+
+
+@sum_like.on("row_sparse, * -> row_sparse")
 def _(data: RowSparseChunk, like: Any, out: RowSparseChunk) -> None:
     source = canonical(data)
     lead = len(source.shape) - len(out.shape)

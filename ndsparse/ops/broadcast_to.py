@@ -114,6 +114,11 @@ def _(lhs: Any, rhs: Any, out: DefaultChunk) -> None:
     _spread(lhs, out)
 
 
+@broadcast_like.on("default, csr|row_sparse -> default")
+def _(lhs: DefaultChunk, rhs: Any, out: DefaultChunk) -> None:
+    np.copyto(out.check_and_alloc_data(out.shape), np.broadcast_to(lhs.data, out.shape), casting="unsafe")
+
+
 def _spread(data: Any, out: DefaultChunk) -> None:
     """Write a sparse array, repeated, into a dense one; only what is repeated is made dense first."""
     target = out.check_and_alloc_data(out.shape)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ndsparse.ops.functions import OF_FLOATS
 from ndsparse.ops.registry import Attrs, Operator, operator
 from ndsparse.storage.structure import canonical, gather, like, scatter
 
@@ -34,6 +35,8 @@ def evaluate(function: Function, arrays: Sequence[Any], out: Any = None, **attrs
     """
     if any(a.dtype == np.bool_ for a in arrays):
         arrays = [a.astype(np.int8) if a.dtype == np.bool_ else a for a in arrays]
+    if function in OF_FLOATS and all(a.dtype.kind == "f" for a in arrays):
+        function = OF_FLOATS[function]
     if isinstance(function, np.ufunc):
         if out is None:
             return function(*arrays)

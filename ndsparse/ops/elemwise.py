@@ -55,7 +55,7 @@ mul.grad(lambda g, lhs, rhs: (mul(g, rhs), mul(g, lhs)))
 
 
 @div.grad
-def _quotient_gradient(g: Any, lhs: Any, rhs: Any) -> Any:
+def _(g: Any, lhs: Any, rhs: Any) -> Any:
     return div(g, rhs), get("negative")(div(mul(g, lhs), get("square")(rhs)))
 
 
@@ -175,7 +175,12 @@ def _(lhs: RowSparseChunk, rhs: RowSparseChunk, out: DefaultChunk) -> None:
 
 
 scatter_div = _binary("_scatter_elemwise_div", divide, "lhs / rhs at the stored rows of lhs")
-scatter_div.grad(_quotient_gradient)
+
+
+@scatter_div.grad
+def _(g: Any, lhs: Any, rhs: Any) -> Any:
+    by_rhs = scatter_div(mul(g, lhs), get("square")(rhs))
+    return scatter_div(g, rhs), get("negative")(by_rhs)
 
 
 @scatter_div.on("row_sparse, default|row_sparse|csr -> row_sparse")

@@ -40,3 +40,7 @@ def hypot_slope(x: Any, y: Any) -> Any:
     """Return the derivative of ``hypot(x, y)`` by ``x``, 0 at the origin."""
     length = np.hypot(x, y)
     return np.divide(x, length, out=np.zeros_like(length), where=length != 0)
+
+
+OF_FLOATS: dict[Any, np.ufunc] = {divide: np.true_divide, power: np.power}
+"""Functions that are numpy's where all operands are floats."""

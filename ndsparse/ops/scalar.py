@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndsparse.ops.elementwise import SPARSE, chain_rule, dense_body, evaluate, stored_rows
-from ndsparse.ops.functions import divide, hypot_slope, mod, power
+from ndsparse.ops.functions import OF_FLOATS, divide, hypot_slope, mod, power
 from ndsparse.ops.registry import Attrs, Operator, get, operator
 
 Function = Callable[..., Any]
@@ -100,12 +100,12 @@ def _applied(function: Function) -> Function:
     return apply
 
 
-def _into(function: np.ufunc) -> Function:
-    """Return a dense body that writes into ``out`` without a temporary array."""
+def _into(function: np.ufunc, general: Function) -> Function:
+    """Return a dense body that writes floats into ``out`` without a temporary array."""
 
     def body(data: Any, out: Any = None, *, scalar: Number = 0.0) -> Any:
         if data.dtype.kind != "f":
-            return evaluate(_applied(function), (data,), out, scalar=scalar)
+            return evaluate(_applied(general), (data,), out, scalar=scalar)
         if out is None:
             return function(data, scalar)
         return function(data, scalar, out=out, casting="unsafe")
@@ -124,8 +124,9 @@ def _maps_zero_to_zero(function: Function) -> Callable[[Attrs], bool]:
 def _register(name: str, entry: Scalar) -> None:
     kept = "always" if entry.always else "where 0 is mapped to 0"
     doc = f"Return {entry.doc}, elementwise.  Sparse storage is kept {kept}."
-    if isinstance(entry.function, np.ufunc):
-        body = _into(entry.function)
+    ufunc = OF_FLOATS.get(entry.function, entry.function)
+    if isinstance(ufunc, np.ufunc):
+        body = _into(ufunc, entry.function)
         body.__doc__ = doc
     else:
         body = dense_body(_applied(entry.function), doc)

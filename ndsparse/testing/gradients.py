@@ -14,7 +14,7 @@ from ndsparse.graph import Entry, apply, variable
 from ndsparse.graph.graph import topological
 from ndsparse.ndarray.invoke import invoke, wrap
 from ndsparse.ops import dispatch, registry
-from ndsparse.ops.registry import OpContext, Operator
+from ndsparse.ops.registry import FALLBACK, OpContext, Operator
 from ndsparse.storage import converted
 from ndsparse.testing.layouts import make_chunk
 from ndsparse.testing.rules import combinations
@@ -90,7 +90,7 @@ def _check_sample(op: Operator, sample: Sample, rtol: float, atol: float, seed: 
     wanted = {i: _differences(op, attrs, values, heads, i) for i in smooth}
     count = 0
     for stypes, decision in combinations(op, sample, attrs, fallbacks=True):
-        if decision.mode == dispatch.FALLBACK and len(set(stypes)) > 1:
+        if decision.mode == FALLBACK and len(set(stypes)) > 1:
             continue
         for head_stypes in _heads_of(decision):
             _check_stypes(op, sample, values, heads, stypes, head_stypes, wanted, (rtol, atol))
