@@ -135,23 +135,34 @@ def _bound(function: Callable[..., Any], attrs: registry.Attrs, state: Any) -> C
 
 
 def _dense_runner(op: Operator, call: Callable[..., Any]) -> Runner:
-    into = op.into
-
     def run(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
         arrays = [c.data for c in inputs]
-        if into and ctx.req[0] == WRITE and outputs[0].initialized and not outputs[0].pinned:
-            out = outputs[0].data
-            if out.dtype == np.result_type(*arrays):
-                call((*arrays, out), ctx)
-                return
         result = call(arrays, ctx)
         if len(outputs) == 1:
             _store(outputs[0], result, ctx.req[0], arrays)
             return
-        for out_chunk, array, req in zip(outputs, result, ctx.req, strict=False):
-            _store(out_chunk, array, req, arrays)
+        for out, array, req in zip(outputs, result, ctx.req, strict=False):
+            _store(out, array, req, arrays)
 
-    return run
+    def run_into(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
+        arrays = [c.data for c in inputs]
+        out, req = outputs[0], ctx.req[0]
+        if req == WRITE and out.initialized and not out.pinned and _same_dtype(out.dtype, arrays):
+            call((*arrays, out.data), ctx)
+            return
+        result = call(arrays, ctx)  # a new array, by the contract of ``into``
+        plain = req == WRITE and type(result) is np.ndarray and not out.initialized
+        if plain and result.dtype == out.dtype and result.flags.c_contiguous:
+            out.adopt(result)
+        else:
+            _store(out, result, req, arrays)
+
+    return run_into if op.into else run
+
+
+def _same_dtype(dtype: np.dtype[Any], arrays: Sequence[Any]) -> bool:
+    """Whether a ufunc of ``arrays`` computes in ``dtype``."""
+    return all([a.dtype is dtype for a in arrays]) or dtype == np.result_type(*arrays)
 
 
 def _store(out: Chunk, result: Any, req: str, inputs: Sequence[Any]) -> None:

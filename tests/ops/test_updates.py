@@ -173,6 +173,16 @@ def test_views_are_updated_in_place() -> None:
     assert table.asnumpy()[0].tolist() == [1, 0.5, 0.5, 1, 1, 1]
 
 
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_memory_that_others_hold_is_not_written(stype: str) -> None:
+    weight, mom = nd.ones((4, 2)), nd.ones((4, 2))
+    held = np.asarray(weight, copy=False), np.asarray(mom, copy=False)
+    nd.sgd_mom_update(weight, nd.ones((4, 2)).tostype(stype), mom, out=weight, lr=0.5, momentum=0.5)
+    assert held[0].min() == held[1].min() == 1
+    assert mom.asnumpy().max() == 0
+    assert weight.asnumpy().max() == 1
+
+
 def test_into_another_array() -> None:
     weight = nd.ones((4, 2))
     grad = nd.sparse.row_sparse_array((np.ones((1, 2), "f"), [2]), shape=(4, 2))
