@@ -88,17 +88,14 @@ def invoke(op: Operator, inputs: Sequence[Any], given: dict[str, Any], out: Any 
                 op.dispatch_memo.clear()
             op.dispatch_memo[key] = prepared
     ctx = _PLAIN if not prepared.wants_context else _context(len(prepared.outputs))
-    if outs is None:
+    if outs is not None:
+        _run_into(op, prepared, chunks, outs, ctx)
+        arrays = outs
+    else:
         results: list[Chunk] = [kind(shape, dtype) for kind, shape, dtype in prepared.outputs]
         prepared.run(chunks, results, ctx)
-        arrays = [_wrap(c) for c in results]
         where = inputs[0]._ctx if inputs else None
-        if where is not None:
-            for array in arrays:
-                array._ctx = where
-    else:
-        arrays = outs
-        _run_into(op, prepared, chunks, outs, ctx)
+        arrays = [_wrap(c, where) for c in results]
     if hooks.recorder is not None:
         hooks.recorder(op, prepared.attrs, list(inputs), arrays)
     return arrays[0] if len(arrays) == 1 else arrays
@@ -195,12 +192,12 @@ def register_class(cls: type[Any], storage: type[Chunk]) -> None:
     _wrap_of[storage.stype] = cls
 
 
-def _wrap(chunk: Chunk) -> Any:
+def _wrap(chunk: Chunk, ctx: Any = None) -> Any:
     cls = _wrap_of[chunk.stype]
     array = cls.__new__(cls)
     array._chunk = chunk
     array._grad_info = None
-    array._ctx = None
+    array._ctx = ctx
     return array
 
 

@@ -24,7 +24,7 @@ from ndsparse.errors import (
 )
 from ndsparse.ndarray import arithmetic, protocols
 from ndsparse.ndarray.invoke import hooks, invoke, register_class, wrap
-from ndsparse.ndarray.keys import checked_row, numpy_key
+from ndsparse.ndarray.keys import checked_row, everything, numpy_key
 from ndsparse.ndarray.operands import as_values, operand
 from ndsparse.ops import registry
 from ndsparse.ops.registry import Operator
@@ -298,10 +298,17 @@ class NDArray:
         return self._beside(DefaultChunk.of(found))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        """Write into the memory of the array, which its views share.
+
+        ``a[:] = x`` on memory that was handed out (DLPack, ``asarray(copy=False)``) takes a new
+        buffer, as operators do; setting a part writes what was handed out, too.
+        """
         data = self._chunk.data
         if not data.flags.writeable:
             raise ArgumentError("setting elements: the array is on memory that is read-only; copy() it first")
         values = as_values(value, self._chunk.dtype)
+        if self._chunk.pinned and everything(key):
+            data = self._chunk.check_and_alloc_data(self.shape)
         if values.size == 1:
             values = values.reshape(())
         try:

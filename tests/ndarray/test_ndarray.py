@@ -611,6 +611,15 @@ def test_an_exported_buffer_is_not_written_by_operators(x):
     x += 1
     assert np.array_equal(shared, DENSE)
     equal(x, DENSE + 1)
+    shared = np.asarray(x, copy=False)
+    x[:] = 0
+    assert np.array_equal(shared, DENSE + 1)
+    equal(x, np.zeros((3, 4)))
+    x[:] = x[::-1]
+    shared = np.asarray(x, copy=False)
+    x[:] = shared + 1
+    x[:] = x[:, ::-1]
+    equal(x, np.ones((3, 4)))
 
 
 def test_dlpack_both_ways(x):
