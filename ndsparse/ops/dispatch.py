@@ -150,9 +150,10 @@ def _dense_runner(op: Operator, call: Callable[..., Any]) -> Runner:
         if req == WRITE and out.initialized and not out.pinned and _same_dtype(out.dtype, arrays):
             call((*arrays, out.data), ctx)
             return
-        result = call(arrays, ctx)  # a new array, by the contract of ``into``
-        plain = req == WRITE and type(result) is np.ndarray and not out.initialized
-        if plain and result.dtype == out.dtype and result.flags.c_contiguous:
+        result = call(arrays, ctx)
+        new = type(result) is np.ndarray and result.base is None and all([result is not a for a in arrays])
+        fresh = new and req == WRITE and not out.initialized
+        if fresh and result.dtype == out.dtype and result.flags.c_contiguous:
             out.adopt(result)
         else:
             _store(out, result, req, arrays)

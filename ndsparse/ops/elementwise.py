@@ -26,6 +26,7 @@ Function = Callable[..., Any]
 Condition = Callable[[Attrs], bool]
 
 SPARSE = ("csr", "row_sparse")
+BOOL = np.dtype(np.bool_)
 
 
 def evaluate(function: Function, arrays: Sequence[Any], out: Any = None, **attrs: Any) -> Any:
@@ -33,7 +34,7 @@ def evaluate(function: Function, arrays: Sequence[Any], out: Any = None, **attrs
 
     Booleans are computed as small integers where the function has no meaning for them.
     """
-    if any(a.dtype == np.bool_ for a in arrays):
+    if any([a.dtype == BOOL for a in arrays]):  # a list is quicker than a generator here
         arrays = [a.astype(np.int8) if a.dtype == np.bool_ else a for a in arrays]
     if function in OF_FLOATS and all(a.dtype.kind == "f" for a in arrays):
         function = OF_FLOATS[function]

@@ -77,7 +77,7 @@ class Chunk:
 
     def __init__(self, shape: Shape, dtype: DTypeLike, aux_types: Sequence[DTypeLike] | None = None) -> None:
         self.shape = shape
-        self.dtype = dtype = dtype if type(dtype) is np.dtype else np.dtype(dtype)
+        self.dtype = dtype = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
         self.meta = (self.stype, shape, dtype.num)
         count = len(self.aux_names)
         self.aux_types: list[np.dtype[Any]] = (
