@@ -37,6 +37,9 @@ class Bridge(NamedTuple):
     unrecorded: Callable[[], AbstractContextManager[None]]
 
 
+MADE_LIMIT = 1024
+"""Property objects remembered before the memory starts anew."""
+
 _bridge: list[Bridge] = []
 _made: dict[tuple[Any, ...], Any] = {}
 _ran: WeakKeyDictionary[Chunk, Any] = WeakKeyDictionary()
@@ -59,6 +62,8 @@ def property_of(attrs: Attrs) -> Any:
         raise ArgumentError(f"Custom: op_type must be one of {sorted(PROPERTIES)}, got {op_type!r}")
     key = (PROPERTIES[op_type], *sorted(attrs.items()))
     if key not in _made:
+        if len(_made) >= MADE_LIMIT:
+            _made.clear()
         _made[key] = PROPERTIES[op_type](**{k: v for k, v in attrs.items() if k != "op_type"})
     return _made[key]
 

@@ -182,18 +182,21 @@ def _into(lhs: Matrix, rhs: Matrix, out: Chunk, add: bool) -> None:
     np.copyto(target, target + part if add else part)
 
 
-def _into_rows(lhs: Matrix, rhs: Matrix, out: RowSparseChunk) -> None:
-    """Write ``lhs @ rhs`` for a transposed csr ``lhs``: the rows of the result that have elements."""
-    csr = lhs.content
-    if rhs.stype == "row_sparse":
-        ids, rows = rhs.content
-        csr = csr_dot.csr_t_row_sparse_select(csr, ids)
+def _into_rows(lhs: CSRChunk, rhs: Chunk, dims: tuple[int, int], out: RowSparseChunk) -> None:
+    """Write ``lhs.T @ rhs``, ``rhs`` seen as a matrix: the rows of the result that have elements."""
+    csr = lhs.csr
+    if rhs.stype == "default":
+        rows = rhs.data.reshape(dims)
     else:
-        rows = rhs.array()
-    columns, slots = csr_dot.touched_columns(csr[1], lhs.rows)
-    row_ids, data = out.check_and_alloc(len(columns), border.index_dtype(lhs.rows, csr[1].dtype))
-    np.copyto(row_ids, columns, casting="same_kind")
-    csr_dot.csr_t_dense_rows(csr, slots, np.ascontiguousarray(rows), data.reshape(len(columns), rhs.columns))
+        operand = _operand(rhs, dims, False)
+        rows = operand.content
+        if operand.stype == "row_sparse":
+            ids, rows = rows
+            csr = csr_dot.csr_t_row_sparse_select(csr, ids)
+    columns, slots = csr_dot.touched_columns(csr[1], lhs.shape[1])
+    row_ids, data = out.check_and_alloc(len(columns), border.index_dtype(lhs.shape[1], csr[1].dtype))
+    row_ids[:] = columns
+    csr_dot.csr_t_dense_rows(csr, slots, rows, data.reshape(len(columns), dims[1]))
 
 
 # -- rows: the first of those that match gives the storage type where no other is asked for ----------------
@@ -205,13 +208,23 @@ def _to_dense(
     _into(_left(lhs, transpose_a), _right(rhs, transpose_b), out, ctx.req[0] == ADD)
 
 
+@dot.on("csr, default -> default", transpose_a=False, transpose_b=False, req=("add",))
+def _(lhs: CSRChunk, rhs: DefaultChunk, out: DefaultChunk, *, ctx: OpContext) -> None:
+    add, values = ctx.req[0] == ADD, rhs.data
+    if values.ndim <= 2:
+        target = out.data if add else out.check_and_alloc_data(out.shape)
+        csr_dot.csr_dense(lhs.csr, values, target, accumulate=add)
+    else:
+        _into(_left(lhs, False), _right(rhs, False), out, add)
+
+
 dot.on("csr, default|row_sparse -> default", transpose_a=False, req=("add",))(_to_dense)
 dot.on("csr, default|row_sparse -> default", transpose_b=True, req=("add",))(_to_dense)
 
 
 @dot.on("csr, default|row_sparse -> row_sparse", transpose_a=True, transpose_b=False)
 def _(lhs: CSRChunk, rhs: Chunk, out: RowSparseChunk) -> None:
-    _into_rows(_left(lhs, True), _right(rhs, False), out)
+    _into_rows(lhs, rhs, _right_dims(rhs.shape, False), out)
 
 
 dot.on("csr, default|row_sparse -> default", req=("add",))(_to_dense)
@@ -281,8 +294,7 @@ def _(
 
 @_backward_dot_rhs.on("default|row_sparse, csr, * -> row_sparse", transpose_a=False, transpose_b=False)
 def _(g: Chunk, lhs: CSRChunk, rhs: Chunk, out: RowSparseChunk) -> None:
-    head = _operand(g, _result_dims(lhs.shape, rhs.shape, False, False), False)
-    _into_rows(_left(lhs, False).T, head, out)
+    _into_rows(lhs, g, _result_dims(lhs.shape, rhs.shape, False, False), out)
 
 
 @_backward_dot_rhs.on(f"{_DIRECT}, {_DIRECT}, * -> default", req=("add",))

@@ -77,6 +77,6 @@ def as_ids(array: Array) -> Array:
 
 def check_ids(ids: Array, extent: int, op: str, what: str) -> None:
     """Raise IndexOutOfBounds unless all ids are in ``0 <= id < extent``."""
-    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= extent):
+    if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < extent:
         bad = ids[(ids < 0) | (ids >= extent)].ravel()[0]
         raise IndexOutOfBounds(f"{op}: {what} {int(bad)} is out of bounds; wanted 0 <= {what} < {extent}")
