@@ -2,7 +2,8 @@
 
     python benchmarks/kernels.py [--json FILE] [--only WORD] [--repeat N] [--small]
 
-The peers of a case take turns, so that all see the same machine; times are medians.  scipy uses one
+The peers of a case take turns, so that all see the same machine; times are medians (the ratio of the
+best runs is given too: other programs on the machine disturb two threads more than one).  scipy uses one
 thread, torch and this project as many as ``NDSPARSE_NUM_THREADS`` allows (default: all cores).
 
 Casts are also compared with the memory traffic they cannot avoid: bytes that must be read over the
@@ -70,6 +71,7 @@ class Case:
         for peer in self.peers:
             if peer != "ndsparse":
                 row[f"{peer} / ndsparse"] = row[peer] / row["ndsparse"]
+                row["of the best runs"] = min(self.times[peer]) / min(self.times["ndsparse"])
         if self.reads or self.writes:
             row["traffic"] = (self.reads / rates["read"] + self.writes / rates["fill"]) * 1e3
             row["ndsparse / traffic"] = row["ndsparse"] / row["traffic"]
