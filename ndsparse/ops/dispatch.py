@@ -101,6 +101,8 @@ def runner(op: Operator, decision: Decision, attrs: registry.Attrs, state: Any =
         run = _fallback_runner(op, decision, attrs, state)
     else:
         run = _dense_runner(op, _bound(op.body, attrs, state))
+        if op.mutates:
+            run = _owning_runner(run, [i for i, n in enumerate(op.inputs_of(attrs)) if n in op.mutates])
     if decision.mode != FALLBACK and decision.stypes != decision.kernel_stypes:
         return _casting_runner(run, decision.kernel_stypes)
     return run
@@ -159,6 +161,18 @@ def _dense_runner(op: Operator, call: Callable[..., Any]) -> Runner:
             _store(out, result, req, arrays)
 
     return run_into if op.into else run
+
+
+def _owning_runner(run: Runner, written: Sequence[int]) -> Runner:
+    """Give inputs that the body writes memory of their own first, where others hold it."""
+
+    def own_and_run(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
+        for i in written:
+            if inputs[i].pinned:
+                inputs[i].adopt(inputs[i].data.copy())
+        run(inputs, outputs, ctx)
+
+    return own_and_run
 
 
 def _same_dtype(dtype: np.dtype[Any], arrays: Sequence[Any]) -> bool:
