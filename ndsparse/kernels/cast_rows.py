@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ndsparse.kernels.border import AnyArray, index, moved
+from ndsparse.kernels.copying import copy_run
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import DType, RowsArrays, flat_rows
 from ndsparse.kernels.row_moves import gather_rows, scatter_rows
@@ -108,6 +109,5 @@ def _fill_rows(begin, end, bounds, first, ids, data, out):
         for i in range(first[block], first[block + 1]):
             flat[row * width : ids[i] * width] = 0
             row = ids[i] + 1
-            for j in range(width):
-                out[ids[i], j] = data[i, j]
+            copy_run(out, ids[i] * width, data, i * width, width)
         flat[row * width : bounds[block + 1] * width] = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from ndsparse.kernels.border import AnyArray, index, moved, values
+from ndsparse.kernels.copying import copy_run
 from ndsparse.kernels.jit import kernel
 from ndsparse.kernels.operands import RowsArrays, compute_dtype, deliver, flat_rows, target
 from ndsparse.kernels.prefetch import AHEAD, prefetch_read
@@ -139,8 +140,7 @@ def _gather(begin, end, table, rows, ahead, line, out):
                 prefetch_read(table, at)
         r = rows[i]
         if r >= 0:
-            for j in range(width):
-                out[i, j] = table[r, j]
+            copy_run(out, i * width, table, r * width, width)
         else:
             for j in range(width):
                 out[i, j] = 0
@@ -149,11 +149,11 @@ def _gather(begin, end, table, rows, ahead, line, out):
 @kernel
 def _scatter(begin, end, rows, data, table):
     """Write to the rows ``begin:end`` of the table."""
+    width = table.shape[1]
     for i in range(len(rows)):
         r = rows[i]
         if begin <= r < end:
-            for j in range(table.shape[1]):
-                table[r, j] = data[i, j]
+            copy_run(table, r * width, data, i * width, width)
 
 
 @kernel
