@@ -53,8 +53,8 @@ def stack(chunks: Sequence[Chunk]) -> Chunk:
         return DefaultChunk.of(np.concatenate([_dense(c).data for c in chunks]))
     parts = [c.csr for c in chunks if isinstance(c, CSRChunk)]
     stacked = CSRChunk((sum(c.shape[0] for c in chunks), first.shape[1]), first.dtype)
-    stacked.alloc_indptr(*(array.dtype for part in parts for array in part[:2]))
     nnz = sum(int(indptr[-1] - indptr[0]) for indptr, _, _ in parts)
+    stacked.alloc_indptr(*(array.dtype for part in parts for array in part[:2]), nnz=nnz)
     csr_structure.concat_rows(parts, stacked.alloc_elements(nnz))
     return stacked
 

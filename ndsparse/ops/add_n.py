@@ -60,7 +60,8 @@ def _(*chunks: CSRChunk) -> None:
     for term in terms[1:]:
         added = CSRChunk(out.shape, out.dtype)
         term = canonical(term)
-        indptr = added.alloc_indptr(*(c.aux(i).dtype for c in (total, term) for i in (0, 1)))
+        kinds = (c.aux(i).dtype for c in (total, term) for i in (0, 1))
+        indptr = added.alloc_indptr(*kinds, nnz=total.nnz + term.nnz)
         nnz = csr_elementwise.csr_csr_count(Op.ADD, total.csr, term.csr, indptr)
         csr_elementwise.csr_csr_fill(Op.ADD, total.csr, term.csr, added.alloc_elements(nnz))
         total = added

@@ -176,8 +176,9 @@ def _(g: Any, data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool) -> 
 
 
 def _join_csr(chunks: tuple[CSRChunk, ...], out: CSRChunk, axis: int) -> None:
-    indptr = out.alloc_indptr(*(c.aux(i).dtype for c in chunks for i in (0, 1)))
-    target = (indptr, *out.alloc_elements(sum(c.nnz for c in chunks))[1:])
+    nnz = sum(c.nnz for c in chunks)
+    indptr = out.alloc_indptr(*(c.aux(i).dtype for c in chunks for i in (0, 1)), nnz=nnz)
+    target = (indptr, *out.alloc_elements(nnz)[1:])
     arrays = [(c.indptr, c.indices, c.data.astype(out.dtype, copy=False)) for c in chunks]
     if axis == 0:
         csr_structure.concat_rows(arrays, target)

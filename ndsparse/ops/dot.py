@@ -235,7 +235,7 @@ dot.on("csr, csr -> default", req=("add",))(_to_dense)
 def _(lhs: CSRChunk, rhs: CSRChunk, out: CSRChunk, *, transpose_a: bool, transpose_b: bool) -> None:
     a = products.plain(products.matrix(lhs, transposed=transpose_a))
     b = products.plain(products.matrix(rhs, transposed=transpose_b))
-    indptr = out.alloc_indptr(*(array.dtype for array in (*a[:2], *b[:2])))
+    indptr = out.alloc_indptr(*(array.dtype for array in (*a[:2], *b[:2])), nnz=math.prod(out.shape))
     nnz = csr_csr.csr_csr_count(a, b, out.shape[1], indptr)
     csr_csr.csr_csr_fill(a, b, out.shape[1], out.alloc_elements(nnz))
 
@@ -246,8 +246,9 @@ def _dense_csr(
     a = _left(lhs, transpose_a).array()
     b = products.plain(products.matrix(rhs, transposed=transpose_b))
     columns, slots = csr_dot.touched_columns(b[1], out.shape[1])
-    out.alloc_indptr(b[0].dtype, b[1].dtype)
-    dense_csr.dense_csr_sparse(a, b, columns, slots, out.alloc_elements(out.shape[0] * len(columns)))
+    nnz = out.shape[0] * len(columns)
+    out.alloc_indptr(b[0].dtype, b[1].dtype, nnz=nnz)
+    dense_csr.dense_csr_sparse(a, b, columns, slots, out.alloc_elements(nnz))
 
 
 dot.on("default, csr -> csr", transpose_a=False)(_dense_csr)

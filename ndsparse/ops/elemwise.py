@@ -78,7 +78,8 @@ def _union_rows(op: Operator, code: Op) -> None:
 
 def _merge_csr(code: Op, lhs: CSRChunk, rhs: CSRChunk, out: CSRChunk) -> None:
     lhs, rhs = canonical(lhs), canonical(rhs)
-    indptr = out.alloc_indptr(*(c.aux(i).dtype for c in (lhs, rhs) for i in (0, 1)))
+    kinds = (c.aux(i).dtype for c in (lhs, rhs) for i in (0, 1))
+    indptr = out.alloc_indptr(*kinds, nnz=lhs.nnz + rhs.nnz)
     nnz = csr_elementwise.csr_csr_count(code, lhs.csr, rhs.csr, indptr)
     csr_elementwise.csr_csr_fill(code, lhs.csr, rhs.csr, out.alloc_elements(nnz))
 

@@ -92,7 +92,9 @@ def _first_axis(attrs: Attrs) -> Any:
 
 
 def _take_csr(data: CSRChunk, ids: Array, out: CSRChunk) -> None:
-    indptr = out.alloc_indptr(data.indptr.dtype, data.indices.dtype)
+    starts = data.indptr
+    repeated = int((starts[ids + 1].astype(np.int64) - starts[ids]).sum())
+    indptr = out.alloc_indptr(starts.dtype, data.indices.dtype, nnz=repeated)
     nnz = csr_structure.take_rows_count(data.indptr, ids, indptr)
     csr_structure.take_rows_fill(data.csr, ids, out.alloc_elements(nnz))
     out.canonicalize()

@@ -61,9 +61,12 @@ class CSRChunk(Chunk):
         """Number of stored elements."""
         return int(self.storage_shape[0])
 
-    def alloc_indptr(self, *given: np.dtype[np.int64]) -> Array:
-        """Return ``indptr`` to be written; its dtype follows from those of the operands."""
-        dtype = border.index_dtype(max(self.shape), *given)
+    def alloc_indptr(self, *given: np.dtype[np.int64], nnz: int = 0) -> Array:
+        """Return ``indptr`` to be written; its dtype follows from those of the operands.
+
+        ``nnz`` is a bound on the elements, where they can be more than an operand has.
+        """
+        dtype = border.index_dtype(max(*self.shape, nnz), *given)
         self.aux_types[1] = dtype
         return self.check_and_alloc_aux(0, (self.shape[0] + 1,), dtype)
 
