@@ -57,7 +57,7 @@ class NDArrayIter(DataIter):
     >>> from ndsparse.io import NDArrayIter
     >>> rows = NDArrayIter(np.arange(10).reshape(5, 2), np.arange(5), batch_size=2)
     >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in rows]
-    [([[0, 1], [2, 3]], 0), ([[4, 5], [6, 7]], 0), ([[8, 9], [0, 1]], 1)]
+    [([[0.0, 1.0], [2.0, 3.0]], 0), ([[4.0, 5.0], [6.0, 7.0]], 0), ([[8.0, 9.0], [0.0, 1.0]], 1)]
     """
 
     def __init__(

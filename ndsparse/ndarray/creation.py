@@ -35,8 +35,9 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
         Sparse sources give sparse arrays (csr; row_sparse for a RowSparseNDArray).
     ctx : Context, optional
     dtype : dtype, optional
-        Default: that of an NDArray or numpy or scipy array, float32 for everything else.  (MXNet
-        makes float32 of numpy arrays too, which loses ids above 2**24.)
+        Default: that of an NDArray or a scipy array, float32 for everything else, numpy arrays
+        included, as in MXNet.  Whole numbers beyond 2**24, which float32 does not hold, keep
+        their dtype (MXNet rounds them).
 
     Examples
     --------
@@ -49,12 +50,20 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     ):
         return sparse_creation.array(source_array, ctx=ctx, dtype=dtype)
     values = numbers_of(source_array)
-    if dtype is None:
-        typed = isinstance(source_array, NDArray) or hasattr(source_array, "__array__")
-        wanted = as_dtype(values.dtype, "source_array (dtype= converts it)") if typed else FLOAT32
-    else:
+    if dtype is not None:
         wanted = as_dtype(dtype)
+    elif isinstance(source_array, NDArray) or not _fits_float32(values):
+        wanted = as_dtype(values.dtype, "source_array (dtype= converts it)")
+    else:
+        wanted = FLOAT32
     return _placed(dense(np.array(values, dtype=wanted, order="C", copy=True)), ctx)
+
+
+def _fits_float32(values: Any) -> bool:
+    """Whether float32 is a fair default: real numbers, and no whole numbers that it cannot hold."""
+    if values.dtype.kind not in "iu":
+        return values.dtype.kind in "fb"
+    return not values.size or -(1 << 24) <= int(values.min()) <= int(values.max()) <= 1 << 24
 
 
 def zeros(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> Any:

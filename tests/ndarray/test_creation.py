@@ -398,11 +398,17 @@ def test_array_of_anything():
     same(nd.array(DENSE), DENSE, "default")
     same(nd.array(DENSE.T), DENSE.T, "default")
     same(nd.array(DENSE.astype(">f4")), DENSE, "default")
-    same(nd.array(np.arange(3)), [0, 1, 2], "default", np.int64)
-    same(nd.array(np.arange(3), dtype=np.float32), [0, 1, 2], "default")
+    same(nd.array(np.arange(3)), [0, 1, 2], "default")  # as in MXNet
+    same(nd.array(np.arange(3), dtype=np.int64), [0, 1, 2], "default", np.int64)
     same(nd.array(nd.array([1, 2], dtype="int32")), [1, 2], "default", np.int32)
-    same(nd.array(np.float64(2)), 2, "default", np.float64)
-    same(nd.array(DENSE.astype(np.uint16), dtype="int32"), DENSE, "default", np.int32)
+    same(nd.array(np.float64(2)), 2, "default")
+    same(nd.array(DENSE.astype(np.uint16)), DENSE, "default")
+
+
+@pytest.mark.parametrize("ids", [[2**24 + 1], [-(2**24) - 1, 0], [5_000_000_000]])
+def test_whole_numbers_that_float32_does_not_hold_keep_their_dtype(ids):
+    same(nd.array(np.array(ids)), ids, "default", np.int64)
+    same(nd.array(ids), ids, "default", np.int64)
 
 
 def test_array_copies():
@@ -429,10 +435,10 @@ def test_array_refuses_what_holds_no_numbers(source):
         nd.array(source)
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, np.uint16, np.int16, np.uint32, np.uint64])
-def test_array_says_how_to_get_on_with_other_dtypes(dtype):
+@pytest.mark.parametrize("source", [DENSE.astype(np.complex64), np.array([2**40], np.uint64)])
+def test_array_says_how_to_get_on_with_other_dtypes(source):
     with pytest.raises(DTypeError, match=r"source_array \(dtype= converts it\): expected one of"):
-        nd.array(DENSE.astype(dtype))
+        nd.array(source)
 
 
 def test_sparse_array_refuses_what_is_dense():

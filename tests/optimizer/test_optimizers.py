@@ -177,12 +177,13 @@ def test_half_precision_with_a_master_copy(case):
     weight = start().astype(np.float16)
     grads = [nd.array(g) for _, g in gradients()]
     wide, _ = run(make(case), nd.array(weight.astype(np.float32)), grads)
-    got, state = run(make(case, multi_precision=True), nd.array(weight), grads)
+    half = nd.array(weight, dtype="float16")
+    got, state = run(make(case, multi_precision=True), half, grads)
     assert got.dtype == np.float16
     assert state[0].dtype == np.float32
     np.testing.assert_allclose(state[0].asnumpy(), wide.asnumpy(), rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(got.asnumpy(), wide.asnumpy().astype(np.float16))
-    plain, _ = run(make(case), nd.array(weight), grads)
+    plain, _ = run(make(case), nd.array(weight, dtype="float16"), grads)
     assert plain.dtype == np.float16
     np.testing.assert_allclose(plain.asnumpy(), wide.asnumpy(), atol=0.02)
 
