@@ -186,7 +186,7 @@ def test_batches_in_order_share_memory_and_operators_do_not_write_to_it() -> Non
 
 def test_higher_dimensions_and_dtypes() -> None:
     data = np.arange(24, dtype=np.int32).reshape(4, 3, 2)
-    iterator = NDArrayIter(mx.nd.array(data), batch_size=3)
+    iterator = NDArrayIter(mx.nd.array(data, dtype="int32"), batch_size=3)
     assert iterator.provide_data[0].shape == (3, 3, 2)
     assert iterator.provide_data[0].dtype == np.int32
     assert [b.data[0].asnumpy().tolist() for b in iterator] == [
