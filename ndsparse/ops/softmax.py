@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ndsparse.ops.registry import Operator, get, operator
+from ndsparse.ops.registry import get, operator
 
 Real = Literal["float16", "float32", "float64"]
 
@@ -39,8 +39,24 @@ def _log_softmax(data: Any, axis: int) -> Any:
     return shifted - np.log(total)
 
 
-def _register(name: str, doc: str, sign: int) -> Operator:
+_DOC = """Return {} over an axis.
+
+Parameters
+----------
+data : NDArray
+length : NDArray, optional
+    With ``use_length``: how many elements along the axis count, for each of the others.
+axis : int
+temperature : float, optional
+    What the data is divided by.
+dtype : str, optional
+    Of the result.
+"""
+
+
+def _register(name: str, doc: str, sign: int) -> None:
     """Register a softmax of ``sign * data / temperature``."""
+    log = name == "log_softmax"
 
     def body(
         data: Any,
@@ -55,44 +71,17 @@ def _register(name: str, doc: str, sign: int) -> Operator:
         data = data if data.dtype.kind == "f" else data.astype(np.float32)
         scaled = data if factor == 1 else data * factor
         scaled = _masked(scaled.astype(dtype or data.dtype, copy=False), length, axis)
-        return _log_softmax(scaled, axis) if name == "log_softmax" else _softmax(scaled, axis)
+        return _log_softmax(scaled, axis) if log else _softmax(scaled, axis)
 
-    body.__doc__ = f"""Return {doc} over an axis.
-
-    Parameters
-    ----------
-    data : NDArray
-    length : NDArray, optional
-        With ``use_length``: how many elements along the axis count, for each of the others.
-    axis : int
-    temperature : float, optional
-        What the data is divided by.
-    dtype : str, optional
-        Of the result.
-    """
-    op = operator(
-        "data(*s), length(*l) -> (*s)",
-        name=name,
-        dtypes="T, * -> @dtype",
-        omit={"length": lambda attrs: not attrs["use_length"]},
-    )(body)
+    body.__doc__ = _DOC.format(doc)
+    omit = {"length": lambda attrs: not attrs["use_length"]}
+    op = operator("data(*s), length(*l) -> (*s)", name=name, dtypes="T, * -> @dtype", omit=omit)(body)
+    passed = "_backward_log_softmax" if log else "_backward_softmax"
 
     @op.grad
-    def _(
-        g: Any,
-        data: Any,
-        length: Any = None,
-        *,
-        outputs: Any,
-        axis: int,
-        temperature: float | None,
-        **rest: Any,
-    ) -> Any:
-        passed = get("_backward_log_softmax" if name == "log_softmax" else "_backward_softmax")
-        result = passed(g, outputs, axis=axis, factor=sign / (temperature or 1.0))
-        return result if length is None else (result, None)
-
-    return op
+    def _(g: Any, *inputs: Any, outputs: Any, axis: int, temperature: float | None) -> Any:
+        result = get(passed)(g, outputs, axis=axis, factor=sign / (temperature or 1.0))
+        return (result, None)[: len(inputs)]
 
 
 _register("softmax", "exp(x) divided by its sum", 1)

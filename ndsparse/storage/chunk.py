@@ -132,6 +132,10 @@ class Chunk:
         """Become the array with these dense values (of the same shape).  O(size)."""
         raise StorageTypeError(f"{self.stype}: a storage type must define set_dense")
 
+    def is_canonical(self) -> bool:
+        """Whether what is stored is sorted and unique.  O(stored ids)."""
+        return True
+
     def canonicalize(self) -> None:
         """Sort what is stored and sum duplicates, in place; nothing to do by default."""
 
@@ -256,6 +260,18 @@ class Chunk:
     def release(self) -> None:
         """Forget the content and free the memory."""
         self.__init__(self.shape, self.dtype, self.aux_types)  # type: ignore[misc]
+
+    def share_structure(self, other: Chunk) -> None:
+        """Take the auxiliary arrays of ``other`` (same storage type and shape) without copying them.
+
+        Both are pinned, so that whichever is written first takes arrays of its own.
+        """
+        self._aux = [other.aux(i) for i in range(len(self.aux_names))]
+        self._aux_buffers = list(self._aux)
+        self.aux_types = list(other.aux_types)
+        mask = (2 << len(self.aux_names)) - 2
+        self._pinned |= mask
+        other._pinned |= mask
 
     def copy_from(self, other: Chunk) -> None:
         """Copy the content of ``other`` (same storage type and shape), converting the dtype."""

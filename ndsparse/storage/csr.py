@@ -97,9 +97,13 @@ class CSRChunk(Chunk):
         if code:
             raise FormatCheckError(f"csr: {_explain(csr_check.CsrFault(code), at, indptr, indices, columns)}")
 
+    def is_canonical(self) -> bool:
+        """Whether the column ids of each row ascend without duplicates.  O(rows + nnz)."""
+        return csr_check.is_canonical(self.aux(0), self.aux(1))
+
     def canonicalize(self) -> None:
         """Sort the column ids of each row and sum duplicates.  O(nnz log row length)."""
-        if csr_check.is_canonical(self.indptr, self.indices):
+        if self.is_canonical():
             return
         result = CSRChunk(self.shape, self.dtype)
         indptr = result.alloc_indptr(self.indptr.dtype, self.indices.dtype)

@@ -74,11 +74,15 @@ class RowSparseChunk(Chunk):
             wanted = f"0 <= id < {self.shape[0]}, ascending and unique"
             raise FormatCheckError(f"row_sparse: indices[{at}] is {int(ids[at])}; wanted {wanted}")
 
+    def is_canonical(self) -> bool:
+        """Whether the ids ascend without duplicates.  O(nnr)."""
+        return csr_check.check_row_ids(self.aux(0), self.shape[0])[0] == 0
+
     def canonicalize(self) -> None:
         """Sort the ids; rows with the same id are summed.  O(nnr log nnr)."""
-        ids, data = self.rows
-        if csr_check.check_row_ids(ids, self.shape[0])[0] == 0:
+        if self.is_canonical():
             return
+        ids, data = self.rows
         unique, slots = row_ids.unique_ids(ids)
         summed = np.zeros((len(unique), *data.shape[1:]), data.dtype)
         row_sparse.sum_duplicates(data, slots, summed)

@@ -25,9 +25,11 @@ C = TypeVar("C", bound=Chunk)
 def canonical(chunk: C) -> C:
     """Return ``chunk``, or a canonical copy if its elements are unsorted or duplicate.
 
-    The result shares the memory of ``chunk`` where nothing had to change: read it only.
+    Read it only: it may be ``chunk`` itself.
     Cost: one read of the index arrays.
     """
+    if chunk.is_canonical():
+        return chunk
     twin = type(chunk)(chunk.shape, chunk.dtype, chunk.aux_types)
     twin.adopt(chunk.data, *(chunk.aux(i) for i in range(len(chunk.aux_names))))
     twin.canonicalize()
@@ -35,15 +37,19 @@ def canonical(chunk: C) -> C:
 
 
 def like(out: Chunk, source: Chunk) -> Array:
-    """Give ``out`` the structure of ``source`` (a copy) and return its values, to be written.
+    """Give ``out`` the structure of ``source`` and return its values, to be written.
 
-    Read the values of ``source`` before the call if ``out`` may be ``source``.
+    An output that has memory of its own gets a copy, so that repeated steps allocate nothing; a new
+    one shares the index arrays.  Read the values of ``source`` before the call if ``out`` may be ``source``.
     """
+    if out is source:
+        return out.check_and_alloc_data(source.data.shape)
+    if not out.initialized:
+        out.share_structure(source)
+        return out.check_and_alloc_data(source.data.shape)
     for i in range(len(source.aux_names)):
         aux = source.aux(i)
-        target = out.check_and_alloc_aux(i, aux.shape, aux.dtype)
-        if target is not aux:
-            np.copyto(target, aux)
+        np.copyto(out.check_and_alloc_aux(i, aux.shape, aux.dtype), aux)
     return out.check_and_alloc_data(source.data.shape)
 
 

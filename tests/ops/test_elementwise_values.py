@@ -25,6 +25,11 @@ def rows(dtype: Any = np.float32) -> Any:
     return nd.sparse.row_sparse_array((np.array([[1, 2], [-3, 4]], dtype), [0, 2]), shape=(3, 2))
 
 
+def whole(array: Any) -> Any:
+    """Return a dense array of the dtype of a numpy array (nd.array makes float32 of all)."""
+    return nd.array(array, dtype=array.dtype)
+
+
 def call(name: str, *args: Any, **attrs: Any) -> Any:
     return registry.get(name)(*args, **attrs)
 
@@ -64,7 +69,7 @@ def call(name: str, *args: Any, **attrs: Any) -> Any:
     ],
 )
 def test_values(name: str, values: list[float], wanted: list[float]) -> None:
-    found = call(name, nd.array(np.array(values, np.float32))).asnumpy()
+    found = call(name, whole(np.array(values, np.float32))).asnumpy()
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
     assert found.dtype == np.float32
 
@@ -82,7 +87,7 @@ def test_zero_preserving_functions_keep_the_storage_type() -> None:
 def test_integers_are_whole_already() -> None:
     big = 2**60 + 1
     for name in ("floor", "ceil", "round", "rint", "trunc", "fix"):
-        assert call(name, nd.array(np.array([big]))).asnumpy().tolist() == [big]
+        assert call(name, whole(np.array([big]))).asnumpy().tolist() == [big]
 
 
 @pytest.mark.parametrize(
@@ -126,18 +131,18 @@ def test_products_and_quotients_keep_the_type_for_every_number() -> None:
 
 
 def test_whole_numbers() -> None:
-    a = nd.array(np.array([7, -7], np.int32))
+    a = whole(np.array([7, -7], np.int32))
     assert (a / 2).asnumpy().tolist() == [3, -3]
     assert (a * 0.5).asnumpy().tolist() == [3, -3]
     assert (a / 0).asnumpy().tolist() == [0, 0]
     assert (a**-1).asnumpy().tolist() == [0, 0]
     assert (a + 2**40).asnumpy().dtype == np.int32
-    assert (nd.array(np.array([5], np.uint8)) - 6).asnumpy().tolist() == [255]
-    assert (nd.array(np.array([True, False])) + 1).asnumpy().tolist() == [True, True]
+    assert (whole(np.array([5], np.uint8)) - 6).asnumpy().tolist() == [255]
+    assert (whole(np.array([True, False])) + 1).asnumpy().tolist() == [True, True]
 
 
 def test_mod_has_the_sign_of_the_divisor_and_is_zero_for_zero() -> None:
-    a = nd.array(np.array([5.0, -5.0, 5.5], np.float32))
+    a = whole(np.array([5.0, -5.0, 5.5], np.float32))
     assert (a % 3).asnumpy().tolist() == [2, 1, 2.5]
     assert (a % -3).asnumpy().tolist() == [-1, -2, -0.5]
     assert (a % 0).asnumpy().tolist() == [0, 0, 0]
@@ -260,8 +265,8 @@ def test_dense_reductions() -> None:
     assert nd.max(nd.array([[1.0, 5.0], [3.0, 4.0]]), axis=0).asnumpy().tolist() == [3, 5]
     assert nd.min(nd.zeros((0, 2)), axis=0).asnumpy().tolist() == [INF, INF]
     assert nd.argmax(nd.array([[1.0, 5.0, 5.0]]), axis=1).asnumpy().tolist() == [1]
-    assert nd.argmin(nd.array(np.array([[3, 1]], np.int8)), axis=1).dtype == np.int64
-    assert nd.sum(nd.array(np.array([True, True]))).asnumpy().tolist() == [2]
+    assert nd.argmin(whole(np.array([[3, 1]], np.int8)), axis=1).dtype == np.int64
+    assert nd.sum(whole(np.array([True, True]))).asnumpy().tolist() == [2]
 
 
 def test_axes_that_are_not_there_are_refused() -> None:
@@ -278,7 +283,7 @@ def test_axes_that_are_not_there_are_refused() -> None:
 
 def test_clip_keeps_sparse_storage_where_zero_is_inside() -> None:
     assert nd.clip(csr(), a_min=-1, a_max=2).data.asnumpy().tolist() == [1, -1, 2]
-    assert nd.clip(nd.array(np.array([-3, 300])), a_min=-1.5, a_max=10.9).asnumpy().tolist() == [-1, 10]
+    assert nd.clip(whole(np.array([-3, 300])), a_min=-1.5, a_max=10.9).asnumpy().tolist() == [-1, 10]
 
 
 @pytest.mark.fallback
