@@ -515,7 +515,7 @@ def test_pickle_of_all_dtypes_and_odd_arrays(dtype):
     for array in (
         nd.zeros((0, 3), dtype=dtype),
         nd.array(np.ones((), dtype)),
-        nd.array(DENSE.astype(dtype))[:, ::2],
+        nd.array(DENSE, dtype=dtype)[:, ::2],
         nd.sparse.zeros("csr", (2, 2), dtype=dtype),
         nd.sparse.row_sparse_array((np.ones((1, 1), dtype), np.array([1], np.int32)), shape=(2**40, 1)),
     ):

@@ -20,7 +20,7 @@ def samples():
     dense = np.array([[0, 1, 0], [2, 0, 3]])
     found = []
     for dtype in DTYPES:
-        array = nd.array(dense.astype(dtype))
+        array = nd.array(dense, dtype=dtype)
         found += [array, array.tostype("csr"), array.tostype("row_sparse")]
     found += [nd.zeros((0, 3)), nd.zeros(()), nd.zeros((3, 0, 2)), nd.zeros((4, 2), stype="row_sparse")]
     found += [nd.zeros((5, 7), stype="csr"), nd.zeros((0, 7), stype="csr"), nd.zeros(5, stype="row_sparse")]

@@ -27,7 +27,7 @@ def made(rng: np.random.Generator, shape: tuple[int, ...], stype: str, dtype: st
         values = values * (rng.random(shape) < 0.4)
     elif stype == "row_sparse":
         values = values * (rng.random((shape[0],) + (1,) * (len(shape) - 1)) < 0.6)
-    return nd.array(values.astype(dtype)).tostype(stype)
+    return nd.array(values, dtype=dtype).tostype(stype)
 
 
 def moved(array: np.ndarray, flag: bool, left: bool) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_recorded_models(golden: Callable[[str], Any], name: str) -> None:
 def test_dtypes(rng: np.random.Generator, dtype: str) -> None:
     dense = np.abs(made(rng, (5, 3), "default", "int64").asnumpy()).astype(dtype)
     sparse = np.abs(made(rng, (4, 5), "csr", "int64").asnumpy()).astype(dtype)
-    result = nd.dot(nd.array(sparse).tostype("csr"), nd.array(dense))
+    result = nd.dot(nd.array(sparse, dtype=dtype).tostype("csr"), nd.array(dense, dtype=dtype))
     assert result.dtype == np.dtype(dtype).type
     np.testing.assert_array_equal(result.asnumpy(), sparse @ dense)
 
@@ -183,7 +183,9 @@ def test_against_scipy(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(product.asnumpy(), (theirs @ other).toarray())
     assert product.nnz == (theirs @ other).nnz
     dense = rng.standard_normal((50, 200))
-    np.testing.assert_allclose(nd.dot(nd.array(dense), a, forward_stype="default").asnumpy(), dense @ theirs)
+    np.testing.assert_allclose(
+        nd.dot(nd.array(dense, dtype="float64"), a, forward_stype="default").asnumpy(), dense @ theirs
+    )
     assert nd.dot(nd.array(dense), a).stype == "csr"
 
 

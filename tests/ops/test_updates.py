@@ -160,7 +160,7 @@ def test_other_dtypes(rng: np.random.Generator, dtype: str, lazy: bool) -> None:
     wanted = dense_result("sgd_mom_update", weight, grad, [state])[0]
     if lazy:
         wanted[[0, 2, 3, 5, 7]] = weight[[0, 2, 3, 5, 7]]
-    w, m, g = (nd.array(x.astype(dtype)) for x in (weight, state, grad))
+    w, m, g = (nd.array(x, dtype=dtype) for x in (weight, state, grad))
     run("sgd_mom_update", w, g.tostype("row_sparse"), [m], lazy_update=lazy, **UPDATES["sgd_mom_update"][1])
     assert w.dtype == np.dtype(dtype).type
     np.testing.assert_allclose(w.asnumpy(), wanted, rtol=5e-3 if dtype == "float16" else 1e-5, atol=1e-3)
