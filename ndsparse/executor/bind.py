@@ -121,6 +121,9 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     if isinstance(grad_req, str):
         found = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
+        for name in grad_req:
+            if name not in names:
+                raise ArgumentError(f"grad_req: there is no argument {name!r}; there are {list(names)}")
         found = [grad_req.get(n, NULL) for n in names]
     else:
         found = list(grad_req)

@@ -61,7 +61,8 @@ class BaseSparseNDArray(NDArray):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, np.dtype[Any]]:
         raise NotSupportedForSparse(
-            f"a {self.stype} array does not become dense by itself; call asnumpy(), or tostype('default')"
+            f"a {self.stype} array does not become dense by itself; call asnumpy() or tostype('default'), "
+            "or asscipy() for a scipy matrix"
         )
 
     def _export(self) -> np.ndarray[Any, np.dtype[Any]]:

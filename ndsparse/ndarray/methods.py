@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ndsparse.ndarray.namespace import function_of
@@ -20,10 +20,10 @@ METHODS: dict[str, str] = {**{name: name for name in _SAME.split()}, "flatten": 
 """Method to the operator behind it; those that are not registered are left out."""
 
 
-def install(cls: type[Any]) -> None:
+def install(cls: type[Any], methods: Mapping[str, str] = METHODS) -> None:
     """Add the methods to ``cls``, except those it defines itself."""
     table = registry.operators()
-    for method, name in METHODS.items():
+    for method, name in methods.items():
         if name in table and method not in cls.__dict__:
             setattr(cls, method, _method(table[name], method, cls))
 

@@ -4,42 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import numpy as np
 
 from ndsparse.errors import IndexOutOfBounds
-from ndsparse.kernels import csr_check
-from ndsparse.storage import Chunk, CSRChunk, DefaultChunk, RowSparseChunk
+from ndsparse.storage import Chunk, DefaultChunk, RowSparseChunk
 from ndsparse.storage.chunk import Array, Shape
+from ndsparse.storage.structure import canonical
 
 INT64 = np.dtype(np.int64)
-
-_C = TypeVar("_C", bound=Chunk)
-
-
-def canonical(chunk: CSRChunk) -> CSRChunk:
-    """Return ``chunk``, or a copy with sorted, unique column ids if it is not so already.  O(nnz)."""
-    if csr_check.is_canonical(chunk.indptr, chunk.indices):
-        return chunk
-    return _canonical_copy(chunk)
 
 
 def canonical_rows(chunk: RowSparseChunk) -> RowSparseChunk:
     """Return ``chunk``, or a copy with ascending, unique row ids if it is not so already.  O(nnr)."""
-    if csr_check.check_row_ids(chunk.indices, chunk.shape[0])[0] == 0:
-        return chunk
-    ids = chunk.indices
-    check_ids(ids, chunk.shape[0], "a row_sparse operand", "row")
-    return _canonical_copy(chunk)
-
-
-def _canonical_copy(chunk: _C) -> _C:
-    twin = type(chunk)(chunk.shape, chunk.dtype)
-    twin.adopt(chunk.data, *(chunk.aux(i) for i in range(len(chunk.aux_names))))
-    twin.pin()
-    twin.canonicalize()
-    return twin
+    if not chunk.is_canonical():
+        check_ids(chunk.indices, chunk.shape[0], "a row_sparse operand", "row")
+    return canonical(chunk)
 
 
 def dense_of(chunk: Chunk) -> Array:

@@ -9,11 +9,12 @@ import numpy as np
 from ndsparse.errors import ShapeError
 from ndsparse.kernels import csr_structure
 from ndsparse.ops import shapes
-from ndsparse.ops.operands import canonical, give
+from ndsparse.ops.operands import give
 from ndsparse.ops.registry import operator
 from ndsparse.ops.take import resolved_ids
 from ndsparse.storage import CSRChunk, DefaultChunk
 from ndsparse.storage.chunk import Array, Shape
+from ndsparse.storage.structure import canonical
 
 Mode = Literal["clip", "wrap"]
 

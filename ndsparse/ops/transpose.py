@@ -9,9 +9,10 @@ import numpy as np
 from ndsparse.errors import ShapeError
 from ndsparse.kernels import csr_structure
 from ndsparse.ops import shapes
-from ndsparse.ops.operands import canonical, canonical_rows, give
+from ndsparse.ops.operands import canonical_rows, give
 from ndsparse.ops.registry import operator
 from ndsparse.storage import Chunk, CSRChunk, DefaultChunk, RowSparseChunk
+from ndsparse.storage.structure import canonical
 
 
 @operator("data(*s) -> (*r)")

@@ -10,10 +10,24 @@ from typing import Any
 
 from ndsparse.executor.compose import Group, Variable, load, load_json, var
 from ndsparse.executor.symbol import Symbol
+from ndsparse.ndarray.methods import METHODS, install
 from ndsparse.symbol import _internal, contrib, sparse
 from ndsparse.symbol.namespace import symbol_function
 
 fromjson = load_json
+
+SYMBOL_METHODS = METHODS | {
+    "astype": "Cast",
+    "broadcast_like": "broadcast_like",
+    "broadcast_to": "broadcast_to",
+    "reshape": "Reshape",
+    "reshape_like": "reshape_like",
+    "tostype": "cast_storage",
+    "zeros_like": "zeros_like",
+}
+"""What arrays do by themselves, symbols do by operators."""
+
+install(Symbol, SYMBOL_METHODS)
 
 __all__ = [
     "Group", "Symbol", "Variable", "_internal", "contrib", "fromjson", "load", "load_json", "ones", "sparse",

@@ -145,6 +145,8 @@ def test_bad_bindings_are_refused():
         y.bind(mx.cpu(), {"x": csr(), "w": w}, {"w": nd.zeros((1, 1))})
     with pytest.raises(ArgumentError, match="grad_req"):
         y.bind(mx.cpu(), {"x": csr(), "w": w}, grad_req="sometimes")
+    with pytest.raises(ArgumentError, match="grad_req: there is no argument 'v'"):
+        y.bind(mx.cpu(), {"x": csr(), "w": w}, grad_req={"v": "write"})
     with pytest.raises(ShapeError, match="node 'y'"):
         y.bind(mx.cpu(), {"x": nd.sparse.zeros("csr", (6, 4)), "w": w})
     with pytest.raises(GraphError, match="the shape of 'w' cannot be inferred"):

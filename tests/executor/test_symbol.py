@@ -179,3 +179,12 @@ def test_operators_are_found_in_every_namespace():
     assert "transpose_a" in str(__import__("inspect").signature(sym.dot))
     with pytest.raises(AttributeError, match="no_such_operator"):
         _ = sym.no_such_operator
+
+
+def test_operators_are_methods_as_they_are_of_arrays():
+    x = sym.Variable("x")
+    y = x.square().sum(axis=1, keepdims=True).reshape((-1,)).astype("float64")
+    (found,) = y.eval(x=mx.nd.array([[1, 2], [3, 4]]))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found.asnumpy(), [5, 25])
+    assert x.tostype("csr").infer_storage_type()[1] == ["csr"]
