@@ -38,7 +38,7 @@ class CSVIter(StreamIter):
     batch_size : int
     round_batch : bool
         Fill the last batch up from the start of the file; the next epoch starts after the rows
-        used for that.  False fills it with zeros.
+        used for that (:meth:`hard_reset` starts at the first row).  False fills it with zeros.
     prefetch_buffer : int
         How many pieces of a few MB a thread parses ahead.
     ctx : Context, optional

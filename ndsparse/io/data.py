@@ -144,6 +144,10 @@ class DataIter:
     def reset(self) -> None:
         """Go back to the start of an epoch."""
 
+    def hard_reset(self) -> None:
+        """Go back to the first row, also where ``reset`` goes on after rows that were used already."""
+        self.reset()
+
     def next(self) -> DataBatch:
         """Return the next batch, or raise StopIteration."""
         if not self.iter_next():

@@ -356,8 +356,18 @@ def _reason(code: int, token: str, rules: kernels.Rules) -> str:
         kernels.NO_ID: "a feature is written id:value, where id is a whole number of at least 0",
         kernels.ID_TOO_LARGE: f"ids go to 2**63 - 1 = {_LARGEST}",
         kernels.ID_PAST_END: f"ids go to {rules.limit}, for {start} and there are "
-        f"{rules.limit + 1 - rules.base} features",
+        f"{rules.limit + 1 - rules.base} features" + _other_base(token, rules),
         kernels.ID_BELOW_BASE: f"{start}; say zero_based=True if the file starts at 0",
         kernels.NO_VALUE: "the value of a feature is a number",
         kernels.NO_QID: "a query is written qid:n, where n is a whole number of 0 to 2**63 - 1",
     }[code]
+
+
+def _other_base(token: str, rules: kernels.Rules) -> str:
+    """Return what to do about an id that is one too large, as in a file that counts from 1."""
+    if rules.base or token.partition(":")[0] != str(rules.limit + 1):
+        return ""
+    return (
+        f"; if the file counts from 1, give LibSVMIter data_shape=({rules.limit + 2},) or read the file by "
+        "io.read_libsvm with zero_based=False"
+    )

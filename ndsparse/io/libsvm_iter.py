@@ -35,14 +35,14 @@ class LibSVMIter(StreamIter):
     label_libsvm : path, optional
         A libsvm file whose features are the labels of the rows (its own labels are not used).
     label_shape : int or (int,), optional
-        Number of labels in ``label_libsvm``.
+        Number of labels in ``label_libsvm``; without it 1, the label of a line.
     num_parts, part_index : int
         Into how many parts the file is split (ranges of bytes, moved to line ends), and which to
         read.
     batch_size : int
     round_batch : bool
         Fill the last batch up from the start of the file; the next epoch starts after the rows
-        used for that.  False fills it with empty rows.
+        used for that (:meth:`hard_reset` starts at the first row).  False fills it with empty rows.
     prefetch_buffer : int
         How many pieces of a few MB a thread parses ahead; 0 parses when a batch is asked for.
     ctx : Context, optional
@@ -104,7 +104,7 @@ class LibSVMIter(StreamIter):
             raise ArgumentError("label_shape: expected the number of labels in label_libsvm, got None")
         paths = [existing(p) for p in (data_libsvm, label_libsvm) if p is not None]
         data = _Pass(
-            paths[0], width, wanted, canonical, chunk_bytes, num_parts, part_index, labels_wide is None
+            paths[0], width, wanted, canonical, chunk_bytes, num_parts, part_index, label_libsvm is None
         )
         sources: list[Source] = [data]
         if label_libsvm is not None:

@@ -139,6 +139,11 @@ class StreamIter(DataIter):
             self._rewind()
         self._rounded = self._closed = False
 
+    def hard_reset(self) -> None:
+        """Start an epoch at the first row, whatever rows filled up the last batch."""
+        self._rewind()
+        self._rounded = self._closed = False
+
     def close(self) -> None:
         """End threads and close files.  Until the next reset there are no more batches."""
         for stream in self._streams:

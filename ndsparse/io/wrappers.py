@@ -81,6 +81,12 @@ class ResizeIter(_CurrentBatch):
         if self.reset_internal:
             self.data_iter.reset()
 
+    def hard_reset(self) -> None:
+        """Start the next epoch, at the first row if ``reset_internal``."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.hard_reset()
+
     def close(self) -> None:
         """Close the iterator inside."""
         self.data_iter.close()
@@ -149,6 +155,13 @@ class PrefetchingIter(_CurrentBatch):
         self._stop()
         for source in self.iters:
             source.reset()
+        self._closed = False
+
+    def hard_reset(self) -> None:
+        """Start an epoch of all iterators at their first rows."""
+        self._stop()
+        for source in self.iters:
+            source.hard_reset()
         self._closed = False
 
     def close(self) -> None:

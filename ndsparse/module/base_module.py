@@ -185,8 +185,8 @@ class BaseModule:
     def _batches(self, eval_data: Any, num_batch: int | None, reset: bool, row_ids: Any) -> Iterator[Any]:
         """Run batches forward, and yield their numbers and themselves."""
         self._require("binded", "params_initialized")
-        if reset and hasattr(eval_data, "reset"):
-            eval_data.reset()
+        if reset:  # iterators that wrap go on where they wrapped: here all rows count, in their order
+            getattr(eval_data, "hard_reset", getattr(eval_data, "reset", _nothing))()
         for nbatch, batch in enumerate(eval_data):
             if num_batch is not None and nbatch == num_batch:
                 return
@@ -439,6 +439,10 @@ class BaseModule:
             arg_params, aux_params = self.get_params()
             for callback in _as_list(callbacks):
                 callback(epoch, self.symbol, arg_params, aux_params)
+
+
+def _nothing() -> None:
+    """Do nothing: a list of batches needs no reset."""
 
 
 def _as_list(given: Any) -> list[Any]:

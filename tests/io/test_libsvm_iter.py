@@ -246,3 +246,31 @@ def test_arrays_written_and_read(tmp_path: Path) -> None:
         assert np.array_equal(data.asnumpy(), dense)
         assert label.asnumpy().tolist() == [1, 2, 3]
         assert qid.asnumpy().tolist() == [1, 1, 2]
+
+
+def test_label_shape_without_a_file_of_labels_is_that_of_a_line(tmp_path: Path) -> None:
+    with LibSVMIter(rows_file(tmp_path, 4), (4,), label_shape=(1,), batch_size=3) as iterator:
+        assert iterator.provide_label[0].shape == (3,)
+        assert [b.label[0].asnumpy().tolist() for b in iterator] == [[0, 1, 2], [3, 0, 1]]
+
+
+def test_hard_reset_starts_at_the_first_row(tmp_path: Path) -> None:
+    wanted = [([0, 1, 2], 0), ([3, 0, 1], 2)]
+    with LibSVMIter(rows_file(tmp_path, 4), (4,), batch_size=3) as iterator:
+        for around in (iterator, mx.io.PrefetchingIter(iterator), mx.io.ResizeIter(iterator, 2)):
+            for _ in range(2):
+                around.hard_reset()
+                assert epoch(around) == wanted
+        iterator.close()
+        iterator.hard_reset()
+        assert epoch(iterator) == wanted
+
+
+def test_an_id_that_is_one_too_large_may_be_of_a_file_that_counts_from_one(tmp_path: Path) -> None:
+    path = tmp_path / "from_one.svm"
+    path.write_text("1 1:1 123:1\n")
+    with pytest.raises(FileFormatError, match=r"ids go to 122.*data_shape=\(124,\).*zero_based=False"):
+        next(LibSVMIter(path, data_shape=(123,)))
+    with pytest.raises(FileFormatError, match=r"ids go to 121") as caught:
+        next(LibSVMIter(path, data_shape=(122,)))
+    assert "from 1" not in str(caught.value)

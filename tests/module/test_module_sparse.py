@@ -338,3 +338,27 @@ def test_scores_and_predictions_do_not_count_rows_that_fill_a_batch(data):
     whole = mx.metric.create(["auc", "logloss"])
     whole.update([mx.nd.array(data[1][:50])], [found])
     np.testing.assert_allclose([auc, loss], whole.get()[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("around", [lambda i: i, mx.io.PrefetchingIter])
+def test_iterators_that_wrap_are_scored_and_predicted_from_their_first_row(tmp_path, around):
+    path = tmp_path / "seven.svm"
+    path.write_text("".join(f"{i % 2} {i}:{i + 1}\n" for i in range(7)))
+    rows = mx.io.LibSVMIter(path, (WIDTH,), batch_size=3, label_name="label")
+    mod = mx.mod.Module(network(), label_names=["label"])
+    mod.bind(rows.provide_data, [("label", (3, 1))], for_training=False)
+    mod.init_params()
+    weight = mod.get_params()[0]["w"].asnumpy()[:7, 0]
+    wanted = 1 / (1 + np.exp(-weight * np.arange(1, 8)))
+    data = around(rows)
+    for _ in range(2):
+        np.testing.assert_allclose(mod.predict(data).asnumpy()[:, 0], wanted, rtol=1e-5)
+        assert [len(out[0]) for out, _, _ in mod.iter_predict(data)] == [3, 3, 1]
+
+
+def test_rolled_over_rows_do_not_shift_predictions(data):
+    mod = trained(data, epochs=1)
+    rolling = mx.io.NDArrayIter(mx.nd.array(data[0]).tostype("csr"), None, 25, last_batch_handle="roll_over")
+    first = mod.predict(rolling).asnumpy()
+    assert first.shape == (50, 1)
+    assert np.array_equal(mod.predict(rolling).asnumpy(), first)
