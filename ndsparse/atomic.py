@@ -29,12 +29,27 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(path)
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")
+    with _naming(target):
+        opened = open(aside, "xb")  # noqa: SIM115  (the block below closes it)
     try:
-        with open(aside, "xb") as file:
+        with opened as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(aside, target)
+        with _naming(target):
+            os.replace(aside, target)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Let errors speak of the path that the caller knows."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if not target.parent.exists():
+            why = f"there is no folder {os.fspath(target.parent)!r} to write into"
+        raise type(error)(error.errno, why, os.fspath(target)) from None

@@ -16,6 +16,7 @@ from ndsparse.executor.symbol import Symbol
 from ndsparse.initializer import Uniform
 from ndsparse.io.data import DataBatch
 from ndsparse.model import BatchEndParam, Params, read_params, save_params
+from ndsparse.module.arguments import require_iterator
 from ndsparse.ndarray.invoke import dense
 from ndsparse.ndarray.ndarray import NDArray
 
@@ -185,6 +186,7 @@ class BaseModule:
     def _batches(self, eval_data: Any, num_batch: int | None, reset: bool, row_ids: Any) -> Iterator[Any]:
         """Run batches forward, and yield their numbers and themselves."""
         self._require("binded", "params_initialized")
+        require_iterator("eval_data", eval_data)
         if reset:  # iterators that wrap go on where they wrapped: here all rows count, in their order
             getattr(eval_data, "hard_reset", getattr(eval_data, "reset", _nothing))()
         for nbatch, batch in enumerate(eval_data):
@@ -372,6 +374,9 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ArgumentTypeError("fit: please specify number of epochs (num_epoch)")
+        require_iterator("train_data", train_data, "provide_data", "reset")
+        if eval_data is not None:
+            require_iterator("eval_data", eval_data)
         self._row_ids_expected = sparse_row_id_fn is not None
         if not self.binded or force_rebind:
             self.bind(train_data.provide_data, train_data.provide_label, True, force_rebind=force_rebind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ndsparse.errors import ArgumentError, ArgumentTypeError
+from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ndsparse.initializer import InitDesc
 from ndsparse.model import Params
 from ndsparse.ndarray.invoke import wrap
@@ -39,6 +39,8 @@ def _converted(name: str, value: Any, like: NDArray) -> NDArray:
     """Return a copy of ``value`` in the storage type and dtype of ``like``."""
     if not isinstance(value, NDArray):
         raise ArgumentTypeError(f"{name}: expected an NDArray, got {type(value).__name__}")
+    if value.shape != like.shape:
+        raise ShapeError(f"{name}: the value has shape {value.shape}, the graph wants {like.shape}")
     copy: NDArray = wrap(like._chunk.fresh())
     value.copyto(copy)
     return copy

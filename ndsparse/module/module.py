@@ -13,6 +13,7 @@ from ndsparse.errors import ArgumentError, ArgumentTypeError
 from ndsparse.executor.symbol import Symbol
 from ndsparse.io.data import DataDesc
 from ndsparse.model import Params, load_checkpoint, params_file
+from ndsparse.module.arguments import require_batch
 from ndsparse.module.base_module import DEFAULT_INIT, BaseModule, RowIds
 from ndsparse.module.executor_group import ExecutorGroup
 from ndsparse.module.first_values import first_values
@@ -386,6 +387,7 @@ class Module(BaseModule):
             Default: whether the module was bound for training.
         """
         self._require("binded", "params_initialized")
+        require_batch("data_batch", data_batch)
         group = self._executors
         labels = list(data_batch.label or []) if group.label_shapes else []
         self._fit_shapes(group, data_batch.data, labels)

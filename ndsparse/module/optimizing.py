@@ -52,13 +52,14 @@ class Plan(NamedTuple):
             return kvstore
         if not isinstance(kvstore, str):
             raise ArgumentTypeError(f"kvstore: expected a name, a KVStore or None, got {kvstore!r}")
-        return kvstores.create(kvstore) if several or "dist" in kvstore or keep_rows else None
+        made = kvstores.create(kvstore)  # refuses unknown names, also where no store is needed
+        return made if several or "dist" in kvstore or keep_rows else None
 
     def _make_optimizer(self, optimizer: Any, params: Any, scale: float, on_store: bool) -> Any:
         step = 1 if on_store else len(self.group.bound)
         names = {i * step + k: n for i, n in enumerate(self.args) for k in range(step)}
         if isinstance(optimizer, str):
-            numbers = {"rescale_grad": scale, **dict(params)}
+            numbers = {"rescale_grad": scale, **_numbers(params)}
             return optimizers.create(optimizer, sym=self.symbol, param_idx2name=names, **numbers)
         if not isinstance(optimizer, optimizers.Optimizer):
             raise ArgumentTypeError(f"optimizer: expected a name or an Optimizer, got {optimizer!r}")
@@ -92,3 +93,12 @@ def _updates_on_store(store: KVStore, sparse: bool) -> bool:
             raise ArgumentError(f"row_sparse weights need a store with an optimizer; {store.type!r} has none")
         return False
     return sparse or os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") != "0"
+
+
+def _numbers(params: Any) -> dict[str, Any]:
+    try:
+        return dict(params or {})
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"optimizer_params: expected a dict or pairs of names and values, got {params!r:.80}"
+        ) from None

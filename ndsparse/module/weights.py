@@ -14,6 +14,7 @@ from typing import Any
 from ndsparse.atomic import replacing
 from ndsparse.errors import ArgumentError, ArgumentTypeError
 from ndsparse.kvstore import KVStore
+from ndsparse.module.arguments import require_row_ids
 from ndsparse.module.executor_group import ExecutorGroup
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.ndarray.ndarray import NDArray
@@ -129,6 +130,7 @@ class StoreWeights:
                     raise ArgumentError(f"sparse_row_id_fn: there is no parameter {name!r}")
                 logger.warning("%s is not row_sparse; no need to pull rows of it", name)
             elif self.have[name] != "whole":
+                require_row_ids(name, ids)
                 self.store.row_sparse_pull(
                     name, out=group.weights(name), row_ids=ids, priority=-self.names.index(name)
                 )

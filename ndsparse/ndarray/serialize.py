@@ -56,10 +56,15 @@ def _parts(data: Any) -> tuple[list[NDArray], list[str] | None]:
         names, arrays = None, list(data)
     else:
         names, arrays = None, [data]
-    if any(not isinstance(a, NDArray) for a in arrays) or any(not isinstance(n, str) for n in names or []):
-        raise ArgumentTypeError(
-            f"data: save only accept dict str->NDArray or list of NDArray, got {type(data).__name__}"
-        )
+    wanted = "save only accept dict str->NDArray or list of NDArray"
+    for key, array in zip(range(len(arrays)) if names is None else names, arrays, strict=True):
+        if names is not None and not isinstance(key, str):
+            raise ArgumentTypeError(f"data: {wanted}; the key {key!r} is of type {type(key).__name__}")
+        if not isinstance(array, NDArray):
+            where = f"data[{key!r}]" if array is not data else "data"
+            raise ArgumentTypeError(
+                f"{where}: {wanted}, got {type(array).__name__}; mx.nd.array(x) makes an NDArray"
+            )
     return arrays, names
 
 

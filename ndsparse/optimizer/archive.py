@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import uuid
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ndsparse.atomic import replacing
 from ndsparse.errors import FileFormatError
 
 META = "meta"
 
 
-def write_archive(file: BinaryIO, meta: Any, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
+def write_archive(file: IO[bytes], meta: Any, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
     """Write plain values and named arrays to an open file."""
     text = np.frombuffer(json.dumps(meta).encode(), np.uint8)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -49,13 +48,5 @@ def read_archive(file: BinaryIO | str | Path) -> tuple[dict[str, Any], dict[str,
 
 def replace_file(path: str | Path, meta: Any, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
     """Write an archive aside, make it durable, then rename it: a reader sees the old or the new file."""
-    target = Path(path)
-    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")
-    try:
-        with aside.open("wb") as file:
-            write_archive(file, meta, arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
+    with replacing(path) as file:
+        write_archive(file, meta, arrays)

@@ -311,3 +311,24 @@ def test_other_files_are_refused(tmp_path):
 
 def test_a_new_storage_type_is_saved_by_its_aux_arrays():
     assert storage_class("csr").aux_names == ("indptr", "indices")
+
+
+def test_messages_name_the_entry_and_the_path(tmp_path):
+    path = tmp_path / "x"
+    with pytest.raises(ArgumentTypeError, match=r"data\['a'\]: save only .*, got ndarray"):
+        nd.save(path, {"b": nd.ones(2), "a": np.ones(3)})
+    with pytest.raises(ArgumentTypeError, match=r"data\[1\]: .*, got int"):
+        nd.save(path, [nd.ones(2), 3])
+    with pytest.raises(ArgumentTypeError, match=r"data: .*, got ndarray"):
+        nd.save(path, np.ones(3))
+    with pytest.raises(ArgumentTypeError, match="the key 1 is of type int"):
+        nd.save(path, {1: nd.ones(2)})
+    missing = tmp_path / "none" / "x"
+    with pytest.raises(FileNotFoundError, match="there is no folder") as caught:
+        nd.save(missing, [nd.ones(2)])
+    assert caught.value.filename == str(missing)
+    path.mkdir()
+    with pytest.raises(IsADirectoryError) as caught:
+        nd.save(path, [nd.ones(2)])
+    assert caught.value.filename == str(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
