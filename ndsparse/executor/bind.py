@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ndsparse.errors import ArgumentError, ArgumentTypeError, GraphError, ShapeError
-from ndsparse.executor.executor import HEAD_PREFIX, Executor
+from ndsparse.executor.executor import Executor
 from ndsparse.executor.passes import gradient, infer_shape, infer_storage_type, infer_type
+from ndsparse.executor.passes.partition import HEAD_PREFIX
 from ndsparse.executor.symbol import Symbol, known_shape
 from ndsparse.graph import Entry, Graph, variable
 from ndsparse.ndarray.invoke import wrap

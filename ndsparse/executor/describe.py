@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ndsparse.executor.passes.fusion_groups import FUSION_GROUP
 from ndsparse.executor.passes.plan_memory import DYNAMIC, EXTERNAL, RELEASED, report
 from ndsparse.graph import Graph, Node
 from ndsparse.ops.registry import VARIABLE
@@ -9,7 +10,7 @@ from ndsparse.ops.registry import VARIABLE
 PLACES = {EXTERNAL: "given", DYNAMIC: "dynamic", RELEASED: "released"}
 """Words for the storage ids that are no buffer of the pool."""
 
-HEADER = ("node", "operator", "storage types", "dispatch", "shape", "memory")
+HEADER = ("node", "operator", "storage types", "dispatch", "shape", "memory", "group")
 
 
 def describe(graph: Graph) -> str:
@@ -17,6 +18,7 @@ def describe(graph: Graph) -> str:
 
     The column *memory* has ``given`` for arrays from outside, ``dynamic`` for sparse results,
     ``released`` for dense arrays that are freed after their last use, else the buffer's number.
+    The column *group* has the fusion group of pointwise nodes.
     """
     rows = [HEADER, *(_row(graph, node) for node in graph.nodes)]
     widths = [max(len(r[i]) for r in rows) for i in range(len(HEADER))]
@@ -39,4 +41,10 @@ def _row(graph: Graph, node: Node) -> tuple[str, ...]:
         VARIABLE if decision is None else decision.mode,
         ", ".join("x".join(str(n) for n in shapes[i]) for i in outs),
         ", ".join(PLACES.get(places[i], str(places[i])) for i in outs),
+        _group(graph, node),
     )
+
+
+def _group(graph: Graph, node: Node) -> str:
+    group = graph.attributes[FUSION_GROUP][graph.node_id(node)]
+    return "" if group is None else f"f{group}"

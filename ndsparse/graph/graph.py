@@ -18,6 +18,8 @@ class Graph:
     attributes : mapping, optional
         Name to a list with one value for each entry (``shape``, ``dtype``, ``stype``) or for each
         node (``decision``), in the order of ``entries`` or ``nodes``.
+    effects : sequence of Node, optional
+        Nodes that run although no output needs them (they draw, write, keep a state).
 
     Attributes
     ----------
@@ -27,11 +29,18 @@ class Graph:
         All outputs of all nodes.
     """
 
-    __slots__ = ("_entry_ids", "_node_ids", "attributes", "entries", "nodes", "outputs")
+    __slots__ = ("_consumers", "_entry_ids", "_node_ids", "attributes", "effects", "entries", "nodes", "outputs")
 
-    def __init__(self, outputs: Sequence[Entry], attributes: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        outputs: Sequence[Entry],
+        attributes: Mapping[str, Any] | None = None,
+        effects: Sequence[Node] = (),
+    ) -> None:
         self.outputs = tuple(outputs)
-        self.nodes = tuple(topological([e.node for e in self.outputs]))
+        self.effects = tuple(effects)
+        self.nodes = tuple(topological([*(e.node for e in self.outputs), *self.effects]))
+        self._consumers: tuple[tuple[int, ...], ...] | None = None
         self.entries = tuple(Entry(n, i) for n in self.nodes for i in range(n.num_outputs))
         self.attributes: Mapping[str, Any] = MappingProxyType(dict(attributes or {}))
         self._node_ids = {id(n): i for i, n in enumerate(self.nodes)}
@@ -44,7 +53,7 @@ class Graph:
     def with_attributes(self, **attributes: Any) -> Graph:
         """Return the same graph with further attributes."""
         graph = object.__new__(Graph)
-        for name in ("outputs", "nodes", "entries", "_node_ids", "_entry_ids"):
+        for name in Graph.__slots__:
             setattr(graph, name, getattr(self, name))
         graph.attributes = MappingProxyType({**self.attributes, **attributes})
         return graph
@@ -92,13 +101,28 @@ class Graph:
                     found.add(id(entry.node))
         return found
 
-    def consumers(self) -> list[list[int]]:
+    def written(self) -> set[int]:
+        """Return the ids (``id(node)``) of the nodes whose outputs another node writes.
+
+        Their values depend on when they are read, so passes leave their readers alone.
+        """
+        found = set()
+        for node in self.nodes:
+            if node.op is not None and node.op.mutates:
+                names = node.op.inputs_of(node.attrs)
+                pairs = zip(names, node.inputs, strict=False)
+                found |= {id(e.node) for name, e in pairs if name in node.op.mutates}
+        return found
+
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
         """Return, for each entry, the ids of the nodes that read it (once for each use)."""
-        users: list[list[int]] = [[] for _ in self.entries]
-        for i, node in enumerate(self.nodes):
-            for entry in node.inputs:
-                users[self.entry_id(entry)].append(i)
-        return users
+        if self._consumers is None:
+            users: list[list[int]] = [[] for _ in self.entries]
+            for i, node in enumerate(self.nodes):
+                for entry in node.inputs:
+                    users[self._entry_ids[id(entry.node)] + entry.index].append(i)
+            self._consumers = tuple(map(tuple, users))
+        return self._consumers
 
 
 def topological(roots: Sequence[Node]) -> list[Node]:

@@ -8,9 +8,11 @@ attributes of a :class:`ndsparse.graph.Graph`, filled in by passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from ndsparse.errors import GraphError
 from ndsparse.ops.registry import Operator
@@ -69,16 +71,19 @@ class Node:
         What the user attached: ``__shape__``, ``__storage_type__``, ``__lr_mult__``, ``ctx_group``.
     after : tuple of Node
         Nodes whose effects come first (random draws, in-place writes), besides the inputs.
+    num_outputs : int
     """
 
-    __slots__ = ("__weakref__", "after", "annotations", "attrs", "inputs", "name", "op")
+    __slots__ = ("__weakref__", "_kind", "after", "annotations", "attrs", "inputs", "name", "num_outputs", "op")
 
+    _kind: Hashable
     op: Operator | None
     attrs: Mapping[str, Any]
     inputs: tuple[Entry, ...]
     name: str
     annotations: Mapping[str, str]
     after: tuple[Node, ...]
+    num_outputs: int
 
     def __init__(
         self,
@@ -96,6 +101,8 @@ class Node:
         put(self, "name", name)
         put(self, "annotations", MappingProxyType(dict(annotations)) if annotations else _EMPTY)
         put(self, "after", after)
+        put(self, "num_outputs", 1 if op is None else op.num_outputs(self.attrs))
+        put(self, "_kind", None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise GraphError(f"{self!r}: nodes do not change; build another")
@@ -106,9 +113,21 @@ class Node:
         return self.op is None
 
     @property
-    def num_outputs(self) -> int:
-        """How many outputs the node has."""
-        return 1 if self.op is None else self.op.num_outputs(self.attrs)
+    def has_effect(self) -> bool:
+        """Whether running the node does more than compute its outputs (draws, writes, keeps a state)."""
+        return self.op is not None and (not self.op.pure or self.op.make_state is not None)
+
+    @property
+    def kind(self) -> Hashable:
+        """What is computed, the same for nodes of one operator with the same attributes.
+
+        A node whose attributes cannot be compared is of a kind of its own.
+        """
+        if self._kind is None:
+            values = [(k, repr(v)) for k, v in self.attrs.items() if _comparable(v)]  # 2, 2.0, -0.0 differ
+            whole = len(values) == len(self.attrs)
+            object.__setattr__(self, "_kind", (id(self.op), *values) if whole else (id(self),))
+        return self._kind
 
     @property
     def op_name(self) -> str:
@@ -117,3 +136,9 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{'variable' if self.op is None else self.op.name} {self.name}>"
+
+
+def _comparable(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(_comparable(v) for v in value)
+    return value is None or isinstance(value, (str, int, float, np.dtype, np.generic))

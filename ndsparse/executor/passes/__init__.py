@@ -3,14 +3,20 @@
 In the order in which an executor runs them:
 
 =========================  ====================================================================
+``gradient``               the graph of gradients
 ``infer_shape``            shapes of all entries, from those of variables, in both directions
 ``infer_type``             dtypes, likewise
-``gradient``               the graph of gradients
 ``infer_storage_type``     storage types of all entries and the dispatch decision of each node
+``remove_dead``            only what outputs and effects need stays
+``eliminate_casts``        copies, and casts to what an array is already, vanish
+``fold_constants``         what depends on no variable is computed at once
+``eliminate_common``       what is computed twice is computed once
+``fusion_groups``          which pointwise nodes can become one kernel
+``detect_addto``           terms of a sum are added where they are made
 ``plan_memory``            which dense entries share memory; what is allocated at run time
 =========================  ====================================================================
 
-``verify`` has a check for each; :class:`ndsparse.executor.executor.Executor` runs it after the pass.
+``pipeline`` has the table; ``verify`` has a check for each pass, which runs after it.
 """
 
 from ndsparse.executor.passes.gradient import gradient

@@ -2,6 +2,16 @@
 
 A gradient that several uses contribute to is summed by ``add_n``, whose rows keep row_sparse terms
 row_sparse; so a weight that occurs twice in a model keeps a sparse gradient.
+
+**Mirroring.**  A node with the attribute ``__force_mirroring__`` is computed again where a gradient
+needs its result, so that the result need not be kept in between (cheap operators with large
+results: activations).  A chain of such nodes is recomputed from the last value that is kept::
+
+    forward    x ── dot ── relu ── dot ── loss
+                     │
+    backward         └── relu' ── _backward_relu          relu' is the mirror of relu
+
+Source: Chen, Xu, Zhang and Guestrin, "Training Deep Nets with Sublinear Memory Cost" (2016), section 4.
 """
 
 from __future__ import annotations
@@ -14,6 +24,10 @@ from ndsparse.graph import Entry, Node
 from ndsparse.graph.build import Prefix
 from ndsparse.graph.graph import topological
 from ndsparse.ops import registry
+
+MIRROR_KEY = "__force_mirroring__"
+MIRRORED = "__mirrored__"
+"""Annotation of the nodes that compute a value again."""
 
 
 def gradient(outputs: Sequence[Entry], heads: Sequence[Entry | None], wrt: Sequence[Entry]) -> list[Entry]:
@@ -45,6 +59,7 @@ def _accumulated(
     outputs: Sequence[Entry], heads: Sequence[Entry | None], wrt: Sequence[Entry]
 ) -> list[Entry]:
     nodes = topological([e.node for e in outputs])
+    mirrors = _mirrors(nodes)
     needed = _influenced(nodes, wrt)
     arriving: dict[Entry, list[Entry]] = {}
     for output, head in zip(outputs, heads, strict=True):
@@ -55,7 +70,7 @@ def _accumulated(
             continue
         own = [Entry(node, i) for i in range(node.num_outputs)]
         if any(e in arriving for e in own):
-            for entry, term in zip(node.inputs, _node_gradient(node, own, arriving), strict=False):
+            for entry, term in zip(node.inputs, _node_gradient(node, own, arriving, mirrors), strict=False):
                 if term is not None and (id(entry.node) in needed or entry in wrt):
                     arriving.setdefault(entry, []).append(term)
     return [_total(arriving.get(e, ())) or registry.get("zeros_like")(e) for e in wrt]
@@ -80,7 +95,10 @@ def _total(terms: Sequence[Entry]) -> Entry | None:
 
 
 def _node_gradient(
-    node: Node, own: Sequence[Entry], arriving: Mapping[Entry, Sequence[Entry]]
+    node: Node,
+    own: Sequence[Entry],
+    arriving: Mapping[Entry, Sequence[Entry]],
+    mirrors: Mapping[int, Node],
 ) -> Sequence[Entry | None]:
     op = node.op
     if op is None or op.gradient is None:
@@ -88,8 +106,27 @@ def _node_gradient(
     incoming: list[Any] = [_total(arriving.get(e, ())) or registry.get("zeros_like")(e) for e in own]
     named = registry.keywords(op.gradient, node.attrs)
     if registry.takes(op.gradient, "outputs"):
-        named["outputs"] = own[0] if len(own) == 1 else tuple(own)
-    result = op.gradient(incoming[0] if len(own) == 1 else tuple(incoming), *node.inputs, **named)
+        outputs = [_mirrored(e, mirrors) for e in own]
+        named["outputs"] = outputs[0] if len(own) == 1 else tuple(outputs)
+    inputs = [_mirrored(e, mirrors) for e in node.inputs]
+    result = op.gradient(incoming[0] if len(own) == 1 else tuple(incoming), *inputs, **named)
     if result is None:
         return [None] * len(node.inputs)
     return [result] if isinstance(result, Entry) else list(result)
+
+
+def _mirrors(nodes: Sequence[Node]) -> dict[int, Node]:
+    """Return, by ``id(node)``, a second instance of each node that is to be recomputed."""
+    found: dict[int, Node] = {}
+    for node in nodes:
+        if node.op is None or node.has_effect or node.annotations.get(MIRROR_KEY) not in ("1", "True", "true"):
+            continue
+        inputs = tuple(_mirrored(e, found) for e in node.inputs)
+        notes = {**node.annotations, MIRRORED: "1"}
+        found[id(node)] = Node(node.op, node.attrs, inputs, f"{node.name}_mirror", notes, node.after)
+    return found
+
+
+def _mirrored(entry: Entry, mirrors: Mapping[int, Node]) -> Entry:
+    mirror = mirrors.get(id(entry.node))
+    return entry if mirror is None else Entry(mirror, entry.index)

@@ -51,17 +51,19 @@ def infer_storage_type(
     for node in reversed(graph.nodes):
         _backward(graph, node, stypes)
     decisions: list[Any] = [None] * len(graph.nodes)
+    memo: dict[Any, dispatch.Decision] = {}  # deep graphs repeat themselves
     for k, node in enumerate(graph.nodes):
         first = graph.entry_id_of(node)
         if node.op is None:
             stypes[first] = stypes[first] or "default"
             continue
-        decision = _decide(
-            node, node.op, [stypes[graph.entry_id(e)] for e in node.inputs], targets.get(first)
-        )
+        inputs = [stypes[graph.entry_id(e)] for e in node.inputs]
+        key = (node.kind, *inputs, targets.get(first))
+        decision = memo.get(key)
+        if decision is None:
+            decision = memo[key] = _decide(node, node.op, inputs, targets.get(first))
         decisions[k] = decision
-        for i, stype in zip(graph.output_ids(node), decision.stypes, strict=True):
-            stypes[i] = stype
+        stypes[first : first + node.num_outputs] = decision.stypes
     return graph.with_attributes(stype=stypes, decision=decisions)
 
 
@@ -84,6 +86,11 @@ def _decide(node: Node, op: Operator, inputs: Sequence[MaybeStype], wanted: Mayb
     except NDSparseError as error:
         attrs = ", ".join(f"{k}={v!r}" for k, v in node.attrs.items())
         raise StorageTypeError(f"node {node.name!r}, {op.name}({attrs}): {error}") from None
+
+
+def decided(node: Node, inputs: Sequence[str], wanted: str) -> dispatch.Decision | None:
+    """Return the decision for a node that a pass made, whose first output is ``wanted``."""
+    return None if node.op is None else _decide(node, node.op, inputs, wanted)
 
 
 def _backward(graph: Graph, node: Node, stypes: list[MaybeStype]) -> None:

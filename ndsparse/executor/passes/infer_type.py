@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,21 @@ def infer_type(graph: Graph, given: Mapping[str, Any] | None = None) -> Graph:
     dtypes: list[Any] = [None] * len(graph.entries)
     for node in graph.variables:
         dtypes[graph.entry_id_of(node)] = _declared(node, given or {})
-    while True:
-        while _sweep(graph, dtypes, graph.nodes) | _sweep(graph, dtypes, graph.nodes[::-1]):
-            pass
-        unknown = next((n for n in graph.nodes if dtypes[graph.entry_id_of(n)] is None), None)
-        if unknown is None:
-            return graph.with_attributes(dtype=dtypes)
-        dtypes[graph.entry_id_of(unknown)] = np.dtype(np.float32)
+    open_nodes = [n for n in graph.nodes if n.op is not None]
+    memo: dict[Any, Any] = {}
+    for unknown in (None, *graph.nodes):
+        if unknown is not None:
+            if dtypes[graph.entry_id_of(unknown)] is not None:
+                continue
+            dtypes[graph.entry_id_of(unknown)] = np.dtype(np.float32)
+        changed = True
+        while changed and open_nodes:
+            changed, open_nodes = _sweep(graph, dtypes, open_nodes, memo)
+            open_nodes.reverse()
+            again, open_nodes = _sweep(graph, dtypes, open_nodes, memo)
+            open_nodes.reverse()
+            changed = changed or again
+    return graph.with_attributes(dtype=dtypes)
 
 
 def _declared(node: Node, given: Mapping[str, Any]) -> Any:
@@ -43,17 +51,25 @@ def _declared(node: Node, given: Mapping[str, Any]) -> Any:
     return np.dtype(CODES[int(code)] if code.isdigit() else code)
 
 
-def _sweep(graph: Graph, dtypes: list[Any], nodes: tuple[Node, ...]) -> bool:
-    changed = False
+def _sweep(
+    graph: Graph, dtypes: list[Any], nodes: Sequence[Node], memo: dict[Any, Any]
+) -> tuple[bool, list[Node]]:
+    """Apply each node's rule once; return whether anything followed, and the nodes with unknown dtypes."""
+    changed, rest = False, []
     for node in nodes:
-        if node.op is None:
-            continue
-        ids = [*(graph.entry_id(e) for e in node.inputs), *graph.output_ids(node)]
+        ids = [*[graph.entry_id(e) for e in node.inputs], *graph.output_ids(node)]
         before = [dtypes[i] for i in ids]
-        count = len(node.inputs)
-        ins, outs = node.op.infer_dtype(before[:count], before[count:], node.attrs)
-        for i, new in zip(ids, (*ins, *outs), strict=True):
+        key = (node.kind, *before)
+        after = memo.get(key)
+        if after is None:
+            count = len(node.inputs)
+            assert node.op is not None  # noqa: S101  (variables have no rule)
+            ins, outs = node.op.infer_dtype(before[:count], before[count:], node.attrs)
+            after = memo[key] = (*ins, *outs)
+        for i, new in zip(ids, after, strict=True):
             if dtypes[i] is None and new is not None:
                 dtypes[i] = new
                 changed = True
-    return changed
+        if any([dtypes[i] is None for i in ids]):
+            rest.append(node)
+    return changed, rest
