@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ndsparse.errors import FileFormatError
 from ndsparse.kvstore.entries import DenseEntry, Entry, RowEntry
 from ndsparse.kvstore.gradient import Gradient
 from ndsparse.kvstore.row_init import RowInit
 from ndsparse.optimizer.archive import read_archive, replace_file
 from ndsparse.optimizer.base import Optimizer
+from ndsparse.optimizer.state_files import STORE_STATES as STATES
+from ndsparse.optimizer.state_files import check_states_format, check_states_kind
 
 if TYPE_CHECKING:
     from ndsparse.kvstore.shard import Shard
@@ -28,7 +29,6 @@ AnyArray = NDArray[Any]
 Arrays = Mapping[str, AnyArray]
 
 SHARD = "ndsparse shard"
-STATES = "ndsparse shard states"
 
 
 def write_snapshot(shard: Shard, path: str | Path) -> None:
@@ -81,6 +81,8 @@ def write_states(shard: Shard, path: str | Path, *, dump_optimizer: bool = False
 def read_states(shard: Shard, path: str | Path | BinaryIO) -> None:
     """Load the optimizer's columns from a file into the keys that are there."""
     meta, arrays = _read(path, STATES)
+    if "optimizer" not in meta and shard.optimizer is not None:
+        check_states_kind(meta, shard.optimizer, path=_name(path))
     _load_optimizer(shard, meta)
     for n, about in enumerate(meta["keys"]):
         if about["key"] in shard:
@@ -89,9 +91,7 @@ def read_states(shard: Shard, path: str | Path | BinaryIO) -> None:
 
 def _read(path: str | Path | BinaryIO, wanted: str) -> tuple[dict[str, Any], Arrays]:
     meta, arrays = read_archive(path)
-    if meta.get("format") != wanted or meta.get("version") != 1:
-        found = f"{meta.get('format')!r} of version {meta.get('version')}"
-        raise FileFormatError(f"holds {found}; wanted {wanted!r} of version 1", path=_name(path))
+    check_states_format(meta, wanted, path=_name(path))
     return meta, arrays
 
 
@@ -102,7 +102,7 @@ def _name(path: str | Path | BinaryIO) -> str | None:
 def _describe_optimizer(optimizer: Optimizer | None, whole: bool = True) -> dict[str, Any]:
     if optimizer is None:
         return {}
-    counts = {"counts": optimizer.counts()}
+    counts = {"counts": optimizer.counts(), "of": optimizer.kind}
     return {"optimizer": optimizer.to_config(), **counts} if whole else counts
 
 

@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
-from ndsparse.errors import DTypeError, ShapeError, StorageTypeError
+from ndsparse.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, StorageTypeError
 from ndsparse.kernels import row_ids, row_sparse
 from ndsparse.kernels.opcodes import Op
 from ndsparse.ndarray.invoke import wrap
+from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.optimizer.base import Optimizer
 from ndsparse.storage import Chunk, converted, storage_class
 
@@ -42,17 +43,43 @@ def create_states(optimizer: Optimizer, weight: Any) -> list[Any]:
     return states
 
 
+def check_arguments(optimizer: Optimizer, weight: Any, grad: Any, state: Any) -> None:
+    """Raise unless ``grad`` and ``state`` fit ``weight``."""
+    for name, array in (("weight", weight), ("grad", grad)):
+        if not isinstance(array, NDArray):
+            raise ArgumentTypeError(f"update: {name}: expected an NDArray, got {type(array).__name__}")
+    if weight.shape != grad.shape:
+        raise ShapeError(f"update: grad has shape {grad.shape}, weight {weight.shape}; they must agree")
+    if weight.stype == "csr":
+        raise StorageTypeError("update: a csr weight is not updated; wanted default or row_sparse")
+    if np.dtype(weight.dtype).kind != "f":
+        raise DTypeError(f"update: the weight is {np.dtype(weight.dtype)}; wanted a floating point type")
+    _check_state(optimizer, weight, _listed(state))
+
+
+def _check_state(optimizer: Optimizer, weight: Any, states: list[Any]) -> None:
+    columns = optimizer.columns()
+    who = f"update: state: {type(optimizer).__name__}"
+    hint = "; create_state(index, weight) makes it"
+    for array in states:
+        if not isinstance(array, NDArray):
+            raise ArgumentTypeError(f"{who} expects NDArrays, got {type(array).__name__}{hint}")
+    if len(states) != len(columns) and (columns or len(states) > 1):  # momentum may be turned off
+        names = ", ".join(c.name for c in columns) or "none"
+        raise ArgumentError(f"{who} keeps {len(columns)} arrays ({names}), got {len(states)}{hint}")
+    for column, array in zip(columns, states, strict=False):
+        shape = (weight.shape[0], 1) if column.per_row else weight.shape
+        if array.shape != shape:
+            raise ShapeError(f"{who} wants {column.name} of shape {shape}, got {array.shape}{hint}")
+        if array.stype not in ("default", "row_sparse"):
+            raise StorageTypeError(f"{who}: {column.name} is {array.stype}; wanted default or row_sparse")
+
+
 def update_array(
     optimizer: Optimizer, weight: Any, grad: Any, state: Any, numbers: Mapping[str, Any]
 ) -> None:
     """Update ``weight`` and ``state`` in place."""
-    if weight.shape != grad.shape:
-        raise ShapeError(f"update: grad has shape {grad.shape}, weight {weight.shape}; they must agree")
     target, source = weight._chunk, grad._chunk
-    if target.stype == "csr":
-        raise StorageTypeError("update: a csr weight is not updated; wanted default or row_sparse")
-    if target.dtype.kind != "f":
-        raise DTypeError(f"update: the weight is {target.dtype}; wanted a floating point type")
     states = [s._chunk for s in _listed(state)]
     exact = not optimizer.lazy_update
     if source.stype == "csr":

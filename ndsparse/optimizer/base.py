@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndsparse.errors import ArgumentError, ArgumentTypeError
+from ndsparse.optimizer.parameters import refuse_unknown, require_number
 from ndsparse.optimizer.schedule import LRScheduler
 
 AnyArray = NDArray[Any]
@@ -86,7 +87,15 @@ class Optimizer:
         multi_precision: bool = False,
         param_dict: Mapping[Any, Any] | None = None,
         lazy_update: bool | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            refuse_unknown(type(self), unknown)
+        require_number(self, "rescale_grad", rescale_grad, signed=True)
+        require_number(self, "wd", wd)
+        for name, value in (("clip_gradient", clip_gradient), ("learning_rate", learning_rate)):
+            if value is not None:
+                require_number(self, name, value, signed=name == "clip_gradient")
         self.rescale_grad = rescale_grad
         self.wd = wd
         self.clip_gradient = clip_gradient
@@ -141,6 +150,7 @@ class Optimizer:
         """Set the learning rate; an error if a scheduler sets it."""
         if self.lr_scheduler is not None:
             raise ArgumentError("set_learning_rate: the optimizer has an lr_scheduler, which sets the rate")
+        require_number(self, "learning_rate", lr)
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
@@ -265,6 +275,7 @@ class Optimizer:
             for one in zip(index, weight, grad, state, strict=True):
                 self.update(*one)
             return
+        arrays.check_arguments(self, weight, grad, state)
         arrays.update_array(self, weight, grad, state, self.numbers(index))
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
@@ -273,6 +284,11 @@ class Optimizer:
             for one in zip(index, weight, grad, state, strict=True):
                 self.update_multi_precision(*one)
         elif self.multi_precision and weight.dtype == np.float16:
+            if not isinstance(state, tuple | list) or len(state) != 2:
+                raise ArgumentTypeError(
+                    "update_multi_precision: state: expected what create_state_multi_precision returns, a "
+                    f"float32 copy and its states, got {type(state).__name__}"
+                )
             master, inner = state
             self.update(index, master, grad.astype(np.float32), inner)
             weight[:] = master.astype(np.float16)
@@ -280,6 +296,11 @@ class Optimizer:
             self.update(index, weight, grad, state)
 
     # -- as plain values
+
+    @property
+    def kind(self) -> str:
+        """The name it is registered by: that of its class in lower case."""
+        return type(self).__name__.lower()
 
     def to_config(self) -> dict[str, Any]:
         """Return the name and all numbers as plain values, for a message or a file.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ndsparse.kernels import updates
 from ndsparse.optimizer.base import AnyArray, Optimizer, StateColumn, register
+from ndsparse.optimizer.parameters import require_number
 
 
 @register
@@ -24,6 +25,7 @@ class NAG(Optimizer):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        require_number(self, "momentum", momentum)
         self.momentum = momentum
 
     def columns(self) -> tuple[StateColumn, ...]:

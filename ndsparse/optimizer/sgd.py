@@ -7,6 +7,7 @@ from typing import Any
 
 from ndsparse.kernels import updates
 from ndsparse.optimizer.base import AnyArray, Optimizer, StateColumn, register
+from ndsparse.optimizer.parameters import require_number
 
 
 @register
@@ -27,6 +28,7 @@ class SGD(Optimizer):
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(lazy_update=lazy_update, **kwargs)
+        require_number(self, "momentum", momentum)
         self.momentum = momentum
 
     def columns(self) -> tuple[StateColumn, ...]:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ndsparse.errors import FileFormatError
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.optimizer.archive import read_archive, write_archive
 from ndsparse.optimizer.base import Index, Optimizer
+from ndsparse.optimizer.state_files import UPDATER_STATES as FORMAT
+from ndsparse.optimizer.state_files import check_states_format, check_states_kind
 from ndsparse.storage import storage_class
-
-FORMAT = "ndsparse updater states"
 
 
 class Updater:
@@ -49,6 +48,7 @@ class Updater:
         states = [[index, _describe(state, arrays)] for index, state in self.states.items()]
         counts = self.optimizer.counts()
         meta: dict[str, Any] = {"format": FORMAT, "version": 1, "states": states, "counts": counts}
+        meta["of"] = self.optimizer.kind
         if dump_optimizer:
             meta["optimizer"] = self.optimizer.to_config()
         file = io.BytesIO()
@@ -58,8 +58,9 @@ class Updater:
     def set_states(self, states: bytes) -> None:
         """Continue from what :meth:`get_states` returned."""
         meta, arrays = read_archive(io.BytesIO(states))
-        if meta.get("format") != FORMAT or meta.get("version") != 1:
-            raise FileFormatError(f"not {FORMAT} of version 1, but {meta.get('format')!r}")
+        check_states_format(meta, FORMAT)
+        if "optimizer" not in meta:
+            check_states_kind(meta, self.optimizer)
         self.states = {index: _rebuild(layout, arrays) for index, layout in meta["states"]}
         if "optimizer" in meta:
             self.optimizer = Optimizer.from_config(meta["optimizer"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ndsparse as mx
-from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ndsparse.errors import ArgumentError, ArgumentTypeError, FileFormatError, ShapeError
 
 WIDTH = 6
 
@@ -87,3 +87,19 @@ def test_stores_and_numbers_of_optimizers_are_checked():
         sparse_module(kvstore="foo")
     with pytest.raises(ArgumentTypeError, match=r"optimizer_params: expected a dict or pairs .* got 0\.1"):
         sparse_module(optimizer_params=0.1)
+
+
+def test_states_of_another_kind_are_refused(tmp_path):
+    alone, stored = sparse_module(), sparse_module(kvstore=mx.kv.create("local"))
+    path = str(tmp_path / "states")
+    stored.save_optimizer_states(path)
+    with pytest.raises(
+        FileFormatError, match="shard states.*wanted 'ndsparse updater states'.*sparse_row_id_fn again"
+    ):
+        alone.load_optimizer_states(path)
+    other = sparse_module(kvstore=mx.kv.create("local"), optimizer="adam")
+    with pytest.raises(FileFormatError, match="states of the optimizer 'sgd', this one is 'adam'"):
+        other.load_optimizer_states(path)
+    alone.save_optimizer_states(path)
+    with pytest.raises(FileFormatError, match="updater states.*wanted 'ndsparse shard states'.*kvstore=None"):
+        stored.load_optimizer_states(path)

@@ -7,7 +7,14 @@ import pytest
 
 from ndsparse import nd
 from ndsparse import optimizer as opt
-from ndsparse.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, StorageTypeError
+from ndsparse.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    FileFormatError,
+    ShapeError,
+    StorageTypeError,
+)
 
 ALL = {
     "sgd": {},
@@ -347,3 +354,75 @@ def test_refusals():
         sgd.update(0, nd.zeros((2, 2), dtype="int32"), nd.zeros((2, 2)), None)
     with pytest.raises(StorageTypeError, match="csr weight"):
         sgd.update(0, nd.sparse.zeros("csr", (2, 2)), nd.zeros((2, 2)), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "kind", "message"),
+    [
+        (
+            "adam",
+            {"learn_rate": 1},
+            ArgumentTypeError,
+            "Adam: unknown parameter 'learn_rate'.* learning_rate, beta1",
+        ),
+        (
+            "sgd",
+            {"lr": 0.1},
+            ArgumentTypeError,
+            "SGD: unknown parameter 'lr'; there are momentum,.* learning_rate",
+        ),
+        (
+            "adam",
+            {"learning_rate": -1},
+            ArgumentError,
+            "Adam: learning_rate: expected a number of at least 0, got -1",
+        ),
+        ("sgd", {"learning_rate": "0.1"}, ArgumentTypeError, "SGD: learning_rate: .* got '0.1'"),
+        ("ftrl", {"wd": -0.5}, ArgumentError, "Ftrl: wd: "),
+        ("sgd", {"momentum": -0.9}, ArgumentError, "SGD: momentum: "),
+        ("nag", {"momentum": None}, ArgumentTypeError, "NAG: momentum: .* got None"),
+        ("sgd", {"learning_rate": float("nan")}, ArgumentError, "got nan"),
+        ("sgd", {"rescale_grad": [1]}, ArgumentTypeError, "rescale_grad: expected a number, got"),
+    ],
+)
+def test_numbers_that_are_refused(name, numbers, kind, message):
+    with pytest.raises(kind, match=message):
+        opt.create(name, **numbers)
+
+
+def test_numbers_of_numpy_are_taken():
+    sgd = opt.create("sgd", learning_rate=np.float32(0.5), momentum=np.int64(0), rescale_grad=-1)
+    assert sgd.learning_rate == 0.5
+    with pytest.raises(ArgumentError, match="learning_rate"):
+        sgd.set_learning_rate(-1)
+
+
+def test_updates_of_what_does_not_fit():
+    adam, weight = opt.create("adam"), nd.ones((2, 2))
+    state = adam.create_state(0, weight)
+    for arguments, kind, message in (
+        ((weight, np.ones((2, 2)), state), ArgumentTypeError, "grad: expected an NDArray, got ndarray"),
+        ((np.ones((2, 2)), weight, state), ArgumentTypeError, "weight: expected an NDArray, got ndarray"),
+        ((weight, weight, None), ArgumentError, r"Adam keeps 2 arrays \(mean, var\), got 0; create_state"),
+        ((weight, weight, (1, 2)), ArgumentTypeError, "Adam expects NDArrays, got int"),
+        ((weight, weight, (nd.ones(2), nd.ones(2))), ShapeError, r"mean of shape \(2, 2\), got \(2,\)"),
+    ):
+        with pytest.raises(kind, match=message):
+            adam.update(0, *arguments)
+    assert adam.num_update == 0
+    half = opt.create("sgd", multi_precision=True)
+    with pytest.raises(ArgumentTypeError, match="create_state_multi_precision"):
+        half.update_multi_precision(0, weight.astype("float16"), weight.astype("float16"), None)
+
+
+def test_states_of_another_optimizer_are_refused():
+    ftrl, weight = opt.get_updater(opt.create("ftrl")), nd.ones((2, 2))
+    ftrl(0, weight, weight)
+    adam = opt.get_updater(opt.create("adam"))
+    with pytest.raises(
+        FileFormatError, match="states of the optimizer 'ftrl', this one is 'adam'; create 'ftrl'"
+    ):
+        adam.set_states(ftrl.get_states())
+    assert adam.states == {}
+    adam.set_states(ftrl.get_states(dump_optimizer=True))
+    assert adam.optimizer.kind == "ftrl"
