@@ -4,6 +4,7 @@
 
     symbol --gradient--> one graph of outputs and gradients
            --infer_shape, infer_type, infer_storage_type--> what each entry is, how each node runs
+           --rewrites--> the same without copies, constants and what is computed twice
            --plan_memory--> where each dense entry lies
            --> a flat list of steps (runner, input chunks, output chunks), in two parts:
                forward: what the outputs need;  backward: the rest
@@ -14,6 +15,8 @@ reuse the capacity that the last step left.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,21 +25,22 @@ import numpy as np
 from ndsparse.context import Context
 from ndsparse.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ndsparse.executor.describe import describe
-from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type, plan_memory
+from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type
+from ndsparse.executor.passes.detect_addto import ACCUMULATE
+from ndsparse.executor.passes.fold_constants import CONSTANTS
 from ndsparse.executor.passes.gradient import gradient
 from ndsparse.executor.passes.infer_shape import require_known
-from ndsparse.executor.passes.plan_memory import RELEASED
+from ndsparse.executor.passes.partition import HEAD_PREFIX, schedule
+from ndsparse.executor.passes.pipeline import PLANS, REWRITES, run_passes
+from ndsparse.executor.passes.plan_memory import RELEASED, use_counts
 from ndsparse.executor.passes.verify import verify
 from ndsparse.executor.symbol import Symbol
 from ndsparse.graph import Entry, Graph, variable
-from ndsparse.graph.graph import topological
 from ndsparse.ndarray.invoke import hooks, wrap
 from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.ops import dispatch
 from ndsparse.ops.registry import ADD, NULL, WRITE, OpContext
 from ndsparse.storage import Chunk, DefaultChunk, cast, storage_class
-
-HEAD_PREFIX = "_head_gradient_"
 
 
 class Step(NamedTuple):
@@ -78,6 +82,7 @@ class Executor:
         grads: Sequence[NDArray | None],
         reqs: Sequence[str],
         aux: Sequence[NDArray],
+        shared: Executor | None = None,
     ) -> None:
         self._symbol = symbol
         self._ctx = ctx
@@ -91,94 +96,75 @@ class Executor:
         self.aux_dict = dict(zip(symbol.list_auxiliary_states(), self.aux_arrays, strict=True))
         self._monitor: Any = None
         self._heads_ready = False
-        self._build()
+        self._build(shared)
 
     # -- building -----------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, shared: Executor | None) -> None:
         arrays = self.arg_dict | self.aux_dict
-        forward = _inferred(Graph(self._symbol.entries), arrays)
+        entries = self._symbol.entries
+        forward = _inferred(Graph(entries), arrays)
         wrt = [
             n
             for n, r, g in zip(self.arg_dict, self._reqs, self.grad_arrays, strict=True)
             if r != NULL and g is not None
-        ]
-        heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(self._symbol.entries))]
+        ][::-1]  # gradients run from the last layer to the first, so each result dies early
+        heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(entries))]
         nodes = {n.name: Entry(n) for n in forward.variables}
-        grads = gradient(self._symbol.entries, heads, [nodes[n] for n in wrt]) if wrt else []
-        self._heads = [_new_chunk(forward, e) for e in self._symbol.entries]
-        given = dict(arrays)
-        given |= {f"{HEAD_PREFIX}{i}": wrap(c) for i, c in enumerate(self._heads)}
-        graph = _inferred(Graph([*self._symbol.entries, *grads]), given)
-        graph = verify(plan_memory(graph, set(graph.outputs)), "plan_memory")
+        grads = gradient(entries, heads, [nodes[n] for n in wrt]) if wrt else []
+        self._heads = [_new_chunk(forward, forward.entry_id(e)) for e in entries]
+        given = {n: a._chunk for n, a in arrays.items()}
+        given |= {f"{HEAD_PREFIX}{i}": c for i, c in enumerate(self._heads)}
+        graph = forward
+        if grads:
+            graph = _inferred(Graph([*entries, *grads]), arrays | {n: wrap(c) for n, c in given.items()})
+        graph = run_passes(graph.with_attributes(held=len(entries)), (*REWRITES, *PLANS))
         self._graph = graph
-        self._chunks = self._allocate(graph, given)
-        self.outputs = [wrap(self._chunks[graph.entry_id(e)]) for e in self._symbol.entries]
-        self._settles = self._place_gradients(graph, wrt, grads)
-        self._forward, self._backward = self._steps(graph, set(grads))
+        self._pool = _pool(graph.attributes["pool"], shared)
+        chunks = self._allocate(graph, given | graph.attributes.get(CONSTANTS, {}))
+        self._settles, reqs = self._place_gradients(graph, wrt, chunks)
+        _place_terms(graph, chunks, reqs)
+        self.outputs = [wrap(chunks[graph.entry_id(e)]) for e in graph.outputs[: len(entries)]]
+        self._forward, self._backward, self._stale = _steps(graph, chunks, reqs)
 
-    def _allocate(self, graph: Graph, given: Mapping[str, NDArray]) -> list[Chunk]:
-        pool = [np.empty(size, np.uint8) for size in graph.attributes["pool"]]
+    def _allocate(self, graph: Graph, given: Mapping[str, Chunk]) -> list[Chunk]:
         chunks: list[Chunk] = []
+        places = graph.attributes["storage_id"]
         for i, entry in enumerate(graph.entries):
             if entry.node.op is None:
-                chunks.append(given[entry.node.name]._chunk)
+                chunks.append(given[entry.node.name])
                 continue
-            chunk = _new_chunk(graph, entry)
-            place = graph.attributes["storage_id"][i]
-            if place >= 0:
-                size = int(np.prod(chunk.shape, dtype=np.int64)) * chunk.dtype.itemsize
-                chunk.adopt(pool[place][:size].view(chunk.dtype).reshape(chunk.shape))
+            chunk = _new_chunk(graph, i)
+            if places[i] >= 0:
+                size = math.prod(chunk.shape) * chunk.dtype.itemsize
+                chunk.adopt(self._pool[places[i]][:size].view(chunk.dtype).reshape(chunk.shape))
             chunks.append(chunk)
         return chunks
 
-    def _place_gradients(self, graph: Graph, wrt: Sequence[str], grads: Sequence[Entry]) -> list[Settle]:
-        """Let nodes write gradients directly into the user's arrays where that is possible."""
-        self._direct_reqs: dict[int, str] = {}
-        settles = []
-        uses = [len(u) for u in graph.consumers()]
-        for name, entry in zip(wrt, grads, strict=True):
+    def _place_gradients(
+        self, graph: Graph, wrt: Sequence[str], chunks: list[Chunk]
+    ) -> tuple[list[Settle], dict[int, str]]:
+        """Let nodes write gradients directly into the user's arrays where that is possible.
+
+        Returns what is left to do after a run, and the requests of entries that are not ``write``.
+        """
+        settles, reqs = [], {}
+        held = len(graph.outputs) - len(wrt)
+        uses, counts = graph.consumers(), Counter(graph.outputs)
+        wanted = dict(zip(self.arg_dict, self._reqs, strict=True))
+        for name, entry in zip(wrt, graph.outputs[held:], strict=True):
             i = graph.entry_id(entry)
-            array, req = self.grad_dict[name], self._reqs[list(self.arg_dict).index(name)]
+            array = self.grad_dict[name]
             if array is None:
                 continue
-            target, source = array._chunk, self._chunks[i]
-            alone = uses[i] == 0 and sum(e == entry for e in graph.outputs) == 1 and entry.node.op is not None
+            target, source = array._chunk, chunks[i]
+            alone = not uses[i] and counts[entry] == 1 and entry.node.op is not None
             if alone and target.stype == source.stype and target.dtype == source.dtype:
-                self._chunks[i] = target
-                self._direct_reqs[i] = ADD if req == ADD else WRITE
+                chunks[i] = target
+                reqs[i] = ADD if wanted[name] == ADD else WRITE
             else:
-                settles.append(Settle(target, source, ADD if req == ADD else WRITE))
-        return settles
-
-    def _steps(self, graph: Graph, grads: set[Entry]) -> tuple[list[Step], list[Step]]:
-        first = {id(n) for n in topological([e.node for e in self._symbol.entries])}
-        order = [n for n in graph.nodes if id(n) in first] + [n for n in graph.nodes if id(n) not in first]
-        last: dict[int, int] = {}
-        for position, node in enumerate(order):
-            for entry in node.inputs:
-                last[graph.entry_id(entry)] = position
-        forward: list[Step] = []
-        backward: list[Step] = []
-        for position, node in enumerate(order):
-            if node.op is None:
-                continue
-            outs = list(graph.output_ids(node))
-            dead = [
-                i for i, p in last.items() if p == position and graph.attributes["storage_id"][i] == RELEASED
-            ]
-            decision = graph.attributes["decision"][graph.node_id(node)]
-            state = None if node.op.make_state is None else node.op.make_state(node.attrs)
-            step = Step(
-                dispatch.runner(node.op, decision, node.attrs, state),
-                tuple(self._chunks[graph.entry_id(e)] for e in node.inputs),
-                tuple(self._chunks[i] for i in outs),
-                OpContext(False, tuple(self._direct_reqs.get(i, WRITE) for i in outs)),
-                tuple(self._chunks[i] for i in dead),
-                node.name,
-            )
-            (forward if id(node) in first else backward).append(step)
-        return forward, backward
+                settles.append(Settle(target, source, ADD if wanted[name] == ADD else WRITE))
+        return settles, reqs
 
     # -- running --------------------------------------------------------------------------------------
 
@@ -198,6 +184,8 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._set(name, value)
+        for chunk in self._stale:
+            chunk.release()
         self._run(self._forward, is_train)
         return self.outputs
 
@@ -327,9 +315,67 @@ def _inferred(graph: Graph, arrays: Mapping[str, NDArray]) -> Graph:
     return verify(graph, "infer_storage_type")
 
 
-def _new_chunk(graph: Graph, entry: Entry) -> Chunk:
-    i = graph.entry_id(entry)
+def _new_chunk(graph: Graph, i: int) -> Chunk:
     kind = storage_class(graph.attributes["stype"][i])
     shape = graph.attributes["shape"][i]
     kind.check_shape(shape)
     return kind(shape, graph.attributes["dtype"][i])
+
+
+def _pool(sizes: Sequence[int], shared: Executor | None) -> list[Any]:
+    """Return buffers of these sizes, those of another executor where they are large enough.
+
+    Executors that share memory must not have a forward of one between forward and backward of
+    the other.
+    """
+    have = sorted([] if shared is None else shared._pool, key=len)
+    pool: list[Any] = [None] * len(sizes)
+    for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        fits = have and len(have[-1]) >= sizes[i]
+        pool[i] = have.pop() if fits else np.empty(sizes[i], np.uint8)
+    return pool
+
+
+def _place_terms(graph: Graph, chunks: list[Chunk], reqs: dict[int, str]) -> None:
+    """Let the terms of sums (``detect_addto``) be made in the chunk of the sum."""
+    into, started = graph.attributes[ACCUMULATE], set()
+    for node in schedule(graph)[0]:
+        for i in graph.output_ids(node):
+            target = into[i]
+            if target is not None:
+                chunks[i] = chunks[target]
+                reqs[i] = ADD if target in started else reqs.get(target, WRITE)
+                started.add(target)
+
+
+def _steps(
+    graph: Graph, chunks: Sequence[Chunk], reqs: Mapping[int, str]
+) -> tuple[list[Step], list[Step], list[Chunk]]:
+    """Return the steps of forward and of backward, and the chunks that are freed before a forward."""
+    order, early = schedule(graph)
+    uses = use_counts(graph, order, early)
+    sums = {i for i in graph.attributes[ACCUMULATE] if i is not None}
+    places = graph.attributes["storage_id"]
+    steps: list[Step] = []
+    forward = 0
+    for position, node in enumerate(order):
+        outs = graph.output_ids(node)
+        ins = [graph.entry_id(e) for e in node.inputs]
+        for i in ins:
+            uses[i] -= 1
+        dead = {i for i in (*ins, *outs) if uses[i] == 0 and places[i] == RELEASED}
+        if node.op is not None and outs[0] not in sums:
+            decision = graph.attributes["decision"][graph.node_id(node)]
+            state = None if node.op.make_state is None else node.op.make_state(node.attrs)
+            step = Step(
+                dispatch.runner(node.op, decision, node.attrs, state),
+                tuple([chunks[i] for i in ins]),
+                tuple([chunks[i] for i in outs]),
+                OpContext(False, tuple([reqs.get(i, WRITE) for i in outs])),
+                tuple([chunks[i] for i in dead]),
+                node.name,
+            )
+            steps.append(step)
+            forward += position < early
+    stale = [c for c, n, p in zip(chunks, uses, places, strict=True) if n > 0 and p == RELEASED]
+    return steps[:forward], steps[forward:], stale
