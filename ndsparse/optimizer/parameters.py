@@ -18,7 +18,7 @@ def require_number(owner: Any, name: str, value: Any, *, signed: bool = False) -
     message = f"{type(owner).__name__}: {name}: expected {wanted}, got {value!r:.80}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.number):
         raise ArgumentTypeError(message)
-    if np.isnan(value) or (value < 0 and not signed):
+    if np.isnan(float(value)) or (value < 0 and not signed):
         raise ArgumentError(message)
 
 
@@ -26,7 +26,7 @@ def refuse_unknown(optimizer: type, given: Mapping[str, Any]) -> None:
     """Raise an error that names the parameters an optimizer does not have, and those it has."""
     known: dict[str, None] = {}
     for cls in optimizer.__mro__[:-1]:
-        signature = inspect.signature(cls.__init__)
+        signature = inspect.signature(vars(cls).get("__init__", object.__init__))
         for parameter in list(signature.parameters.values())[1:]:
             if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
                 known[parameter.name] = None
