@@ -44,4 +44,5 @@ install(NDArray)
 
 
 def __getattr__(name: str) -> Any:
-    return operator_function(name, __name__)
+    found = globals()[name] = operator_function(name, __name__)  # asked for once
+    return found

@@ -8,4 +8,5 @@ from ndsparse.ndarray.namespace import operator_function
 
 
 def __getattr__(name: str) -> Any:
-    return operator_function(name, __name__)
+    found = globals()[name] = operator_function(name, __name__)  # asked for once
+    return found

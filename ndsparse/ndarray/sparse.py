@@ -23,7 +23,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    return operator_function(name, __name__)
+    found = globals()[name] = operator_function(name, __name__)  # asked for once
+    return found
 
 
 def retain(data: Any, indices: Any) -> Any:

@@ -46,4 +46,5 @@ def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
 
 
 def __getattr__(name: str) -> Any:
-    return symbol_function(name, __name__)
+    found = globals()[name] = symbol_function(name, __name__)  # asked for once
+    return found

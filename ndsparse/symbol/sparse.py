@@ -8,4 +8,5 @@ from ndsparse.symbol.namespace import symbol_function
 
 
 def __getattr__(name: str) -> Any:
-    return symbol_function(name, __name__)
+    found = globals()[name] = symbol_function(name, __name__)  # asked for once
+    return found
