@@ -8,10 +8,9 @@ from typing import Any
 
 from ndsparse.errors import ArgumentError, ArgumentTypeError, GraphError, ShapeError
 from ndsparse.executor.executor import Executor
-from ndsparse.executor.passes import gradient, infer_shape, infer_storage_type, infer_type
-from ndsparse.executor.passes.partition import HEAD_PREFIX
+from ndsparse.executor.passes import infer_shape, infer_storage_type, infer_type
 from ndsparse.executor.symbol import Symbol, known_shape
-from ndsparse.graph import Entry, Graph, variable
+from ndsparse.graph import Entry, Graph
 from ndsparse.ndarray.invoke import wrap
 from ndsparse.ndarray.ndarray import NDArray, context_or_current
 from ndsparse.ops.registry import ADD, NULL, WRITE
@@ -54,11 +53,11 @@ def simple_bind(
     made = {n.name: _array(graph, n.name, Entry(n), shared_exec) for n in graph.variables}
     names = symbol.list_arguments()
     reqs = _requests(grad_req, names)
-    wrt = [n for n, r in zip(names, reqs, strict=True) if r != NULL]
-    stypes = _gradient_stypes(symbol, graph, wrt)
-    grads = [_zeros(made[n], stypes[n]) if n in stypes else None for n in names]
+    if isinstance(grad_req, str):  # the gradient of data is dense, and of the size of the matrix
+        reqs = [NULL if made[n].stype == "csr" else r for n, r in zip(names, reqs, strict=True)]
     aux = [made[n] for n in symbol.list_auxiliary_states()]
-    return Executor(symbol, context_or_current(ctx), [made[n] for n in names], grads, reqs, aux)
+    args = [made[n] for n in names]
+    return Executor(symbol, context_or_current(ctx), args, None, reqs, aux, shared_exec, graph)
 
 
 def _array(graph: Graph, name: str, entry: Entry, shared: Executor | None) -> NDArray:
@@ -74,26 +73,6 @@ def _array(graph: Graph, name: str, entry: Entry, shared: Executor | None) -> ND
     kind.check_shape(shape)
     result: NDArray = wrap(kind(shape, dtype))
     return result
-
-
-def _zeros(like: NDArray, stype: str) -> NDArray:
-    result: NDArray = wrap(storage_class(stype)(like.shape, like._chunk.dtype))
-    return result
-
-
-def _gradient_stypes(symbol: Symbol, graph: Graph, wrt: Sequence[str]) -> dict[str, str]:
-    """Return the storage types that the gradients of the arguments ``wrt`` come out in."""
-    if not wrt:
-        return {}
-    nodes = {n.name: Entry(n) for n in graph.variables}
-    heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(symbol.entries))]
-    entries = gradient(symbol.entries, heads, [nodes[n] for n in wrt])
-    stypes = graph.attributes["stype"]
-    given = {n.name: stypes[graph.entry_id(Entry(n))] for n in graph.variables}
-    given |= {h.name: stypes[graph.entry_id(e)] for h, e in zip(heads, symbol.entries, strict=True)}
-    whole = infer_storage_type(Graph([*symbol.entries, *entries]), given)
-    found = whole.attributes["stype"]
-    return {n: found[whole.entry_id(e)] for n, e in zip(wrt, entries, strict=True)}
 
 
 def _matched(given: Any, names: Sequence[str], what: str, *, required: bool) -> list[Any]:

@@ -79,35 +79,35 @@ class Executor:
         symbol: Symbol,
         ctx: Context,
         args: Sequence[NDArray],
-        grads: Sequence[NDArray | None],
+        grads: Sequence[NDArray | None] | None,
         reqs: Sequence[str],
         aux: Sequence[NDArray],
         shared: Executor | None = None,
+        inferred: Graph | None = None,
     ) -> None:
         self._symbol = symbol
         self._ctx = ctx
         self.arg_arrays = list(args)
-        self.grad_arrays = list(grads)
+        self.grad_arrays: list[NDArray | None] = [None] * len(args) if grads is None else list(grads)
         self.aux_arrays = list(aux)
         self._reqs = list(reqs)
         names = symbol.list_arguments()
         self.arg_dict = dict(zip(names, self.arg_arrays, strict=True))
-        self.grad_dict = dict(zip(names, self.grad_arrays, strict=True))
         self.aux_dict = dict(zip(symbol.list_auxiliary_states(), self.aux_arrays, strict=True))
         self._monitor: Any = None
         self._heads_ready = False
-        self._build(shared)
+        self._build(shared, inferred, make_gradients=grads is None)
 
     # -- building -----------------------------------------------------------------------------------
 
-    def _build(self, shared: Executor | None) -> None:
+    def _build(self, shared: Executor | None, forward: Graph | None, *, make_gradients: bool) -> None:
         arrays = self.arg_dict | self.aux_dict
         entries = self._symbol.entries
-        forward = _inferred(Graph(entries), arrays)
+        forward = forward or _inferred(Graph(entries), arrays)
         wrt = [
             n
             for n, r, g in zip(self.arg_dict, self._reqs, self.grad_arrays, strict=True)
-            if r != NULL and g is not None
+            if r != NULL and (make_gradients or g is not None)
         ][::-1]  # gradients run from the last layer to the first, so each result dies early
         heads = [variable(f"{HEAD_PREFIX}{i}") for i in range(len(entries))]
         nodes = {n.name: Entry(n) for n in forward.variables}
@@ -118,6 +118,10 @@ class Executor:
         graph = forward
         if grads:
             graph = _inferred(Graph([*entries, *grads]), arrays | {n: wrap(c) for n, c in given.items()})
+        if make_gradients:
+            made = {n: wrap(_new_chunk(graph, graph.entry_id(e))) for n, e in zip(wrt, grads, strict=True)}
+            self.grad_arrays = [made.get(n) for n in self.arg_dict]
+        self.grad_dict = dict(zip(self.arg_dict, self.grad_arrays, strict=True))
         graph = run_passes(graph.with_attributes(held=len(entries)), (*REWRITES, *PLANS))
         self._graph = graph
         self._pool = _pool(graph.attributes["pool"], shared)

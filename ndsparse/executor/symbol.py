@@ -249,7 +249,9 @@ class Symbol:
     ) -> Executor:
         """Bind with arrays made here, of the shapes that follow from ``kwargs``.
 
-        Sparse arguments start empty; gradients have the inferred storage types.
+        Sparse arguments start empty; gradients have the inferred storage types.  A ``grad_req`` that
+        is one text leaves csr arguments out: they are data, and their gradient would be dense.  Name
+        them in a dict to have it.
         """
         from ndsparse.executor.bind import simple_bind
 

@@ -29,7 +29,16 @@ class Graph:
         All outputs of all nodes.
     """
 
-    __slots__ = ("_consumers", "_entry_ids", "_node_ids", "attributes", "effects", "entries", "nodes", "outputs")
+    __slots__ = (
+        "_consumers",
+        "_entry_ids",
+        "_node_ids",
+        "attributes",
+        "effects",
+        "entries",
+        "nodes",
+        "outputs",
+    )
 
     def __init__(
         self,
@@ -128,25 +137,21 @@ class Graph:
 def topological(roots: Sequence[Node]) -> list[Node]:
     """Return the nodes that ``roots`` need, inputs first; no recursion, so depth is no limit."""
     order: list[Node] = []
-    seen: set[int] = set()
-    for root in roots:
-        stack: list[tuple[Node, Iterator[Node]]] = []
-        if id(root) not in seen:
-            seen.add(id(root))
-            stack.append((root, _needs(root)))
-        while stack:
-            node, rest = stack[-1]
-            for needed in rest:
-                if id(needed) not in seen:
-                    seen.add(id(needed))
-                    stack.append((needed, _needs(needed)))
-                    break
-            else:
-                order.append(node)
-                stack.pop()
+    done: set[int] = set()
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
+        missing = [e.node for e in node.inputs if id(e.node) not in done]
+        if node.after:
+            missing += [n for n in node.after if id(n) not in done]
+        if missing:
+            missing.reverse()
+            stack += missing
+        else:
+            order.append(node)
+            done.add(id(node))
+            stack.pop()
     return order
-
-
-def _needs(node: Node) -> Iterator[Node]:
-    yield from (e.node for e in node.inputs)
-    yield from node.after

@@ -74,7 +74,17 @@ class Node:
     num_outputs : int
     """
 
-    __slots__ = ("__weakref__", "_kind", "after", "annotations", "attrs", "inputs", "name", "num_outputs", "op")
+    __slots__ = (
+        "__weakref__",
+        "_kind",
+        "after",
+        "annotations",
+        "attrs",
+        "inputs",
+        "name",
+        "num_outputs",
+        "op",
+    )
 
     _kind: Hashable
     op: Operator | None

@@ -66,11 +66,9 @@ def _taken(found: Sequence[Entry], held: set[int]) -> bool:
     return any(e.node.op is None or id(e.node) in held for e in found)
 
 
-def _moved(
-    node: Node, moved: Mapping[int, Sequence[Entry]]
-) -> tuple[tuple[Entry, ...], tuple[Node, ...]]:
+def _moved(node: Node, moved: Mapping[int, Sequence[Entry]]) -> tuple[tuple[Entry, ...], tuple[Node, ...]]:
     inputs, after = node.inputs, node.after
-    if any([id(e.node) in moved for e in inputs]):
+    if any(id(e.node) in moved for e in inputs):
         inputs = tuple([now(e, moved) for e in inputs])
     if after and any(id(n) in moved for n in after):
         after = tuple(moved[id(n)][0].node if id(n) in moved else n for n in after)

@@ -236,5 +236,23 @@ def test_eval():
 def test_the_bound_graph_prints_as_a_table():
     text = bound().debug_str().splitlines()
     assert text[0].split()[:2] == ["node", "operator"]
-    assert text[3].split() == ["y", "dot", "csr,", "row_sparse", "->", "default", "fcompute_ex", "6x3", "given"]
+    assert text[3].split() == [
+        "y",
+        "dot",
+        "csr,",
+        "row_sparse",
+        "->",
+        "default",
+        "fcompute_ex",
+        "6x3",
+        "given",
+    ]
     assert text[-1].startswith("shared buffers: ")
+
+
+def test_csr_data_have_no_gradient_unless_it_is_asked_for_by_name():
+    executor = linear().simple_bind(mx.cpu(), x=(6, 5))
+    assert executor.grad_dict["x"] is None
+    assert executor.grad_dict["w"] is not None
+    named = linear().simple_bind(mx.cpu(), x=(6, 5), grad_req={"x": "write", "w": "write"})
+    assert named.grad_dict["x"].shape == (6, 5)

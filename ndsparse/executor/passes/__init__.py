@@ -11,6 +11,7 @@ In the order in which an executor runs them:
 ``eliminate_casts``        copies, and casts to what an array is already, vanish
 ``fold_constants``         what depends on no variable is computed at once
 ``eliminate_common``       what is computed twice is computed once
+``partition``              the order of a run: forward, then backward
 ``fusion_groups``          which pointwise nodes can become one kernel
 ``detect_addto``           terms of a sum are added where they are made
 ``plan_memory``            which dense entries share memory; what is allocated at run time

@@ -65,7 +65,7 @@ def _folds(node: Node, inputs: Sequence[Entry], constants: dict[str, Chunk]) -> 
 
 def _size(graph: Graph, node: Node) -> int:
     shapes, dtypes = graph.attributes["shape"], graph.attributes["dtype"]
-    return max(math.prod(shapes[i]) * dtypes[i].itemsize for i in graph.output_ids(node))
+    return max(int(math.prod(shapes[i])) * int(dtypes[i].itemsize) for i in graph.output_ids(node))
 
 
 def _computed(graph: Graph, node: Node, inputs: Sequence[Chunk | None]) -> list[Chunk]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ndsparse.executor.passes.partition import forward_part
+from ndsparse.executor.passes.partition import schedule
 from ndsparse.graph import Graph, Node
 from ndsparse.ops.registry import FCOMPUTE
 
@@ -28,7 +28,8 @@ FUSION_GROUP = "fusion_group"
 
 def fusion_groups(graph: Graph) -> Graph:
     """Return the graph with ``fusion_group``; needs shape, stype and decision.  Linear."""
-    forward = forward_part(graph)
+    order, early = schedule(graph)
+    forward = {id(n) for n in order[:early]}
     levels: list[tuple[bool, int]] = []
     parent = list(range(len(graph.nodes)))
     pointwise = [_is_pointwise(graph, i, n) for i, n in enumerate(graph.nodes)]

@@ -119,7 +119,8 @@ def _mirrors(nodes: Sequence[Node]) -> dict[int, Node]:
     """Return, by ``id(node)``, a second instance of each node that is to be recomputed."""
     found: dict[int, Node] = {}
     for node in nodes:
-        if node.op is None or node.has_effect or node.annotations.get(MIRROR_KEY) not in ("1", "True", "true"):
+        asked = node.annotations.get(MIRROR_KEY) in ("1", "True", "true")
+        if node.op is None or node.has_effect or not asked:
             continue
         inputs = tuple(_mirrored(e, found) for e in node.inputs)
         notes = {**node.annotations, MIRRORED: "1"}

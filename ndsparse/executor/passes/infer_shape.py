@@ -1,7 +1,8 @@
 """infer_shape: shapes of all entries, from those that are given, forwards and backwards.
 
 Sweeps over the nodes in order and in reverse until nothing more follows, as MXNet's pass of the
-same name; a node whose shapes are all known is not visited again.  Unknown dimensions are -1, unknown shapes None; contradictions name the node.
+same name; a node whose shapes are all known is not visited again.  Unknown dimensions are -1, unknown
+shapes None; contradictions name the node.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def _sweep(
             if merged != shapes[i]:
                 shapes[i] = merged
                 changed = True
-        if not all([known(shapes[i]) for i in ids]) or not all([known(s) for s in before[: len(node.inputs)]]):
+        settled = all(known(s) for s in before[: len(node.inputs)])
+        if not settled or not all(known(shapes[i]) for i in ids):
             rest.append(node)  # what was inferred backwards is checked once more
     return changed, rest
 

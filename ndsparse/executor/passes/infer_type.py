@@ -70,6 +70,6 @@ def _sweep(
             if dtypes[i] is None and new is not None:
                 dtypes[i] = new
                 changed = True
-        if any([dtypes[i] is None for i in ids]):
+        if any(dtypes[i] is None for i in ids):
             rest.append(node)
     return changed, rest

@@ -22,10 +22,9 @@ def overwritable(node: Node, decision: Any) -> Sequence[int]:
     """Return the positions of the inputs that the node may write its (one) output over."""
     if node.op is None or node.num_outputs != 1 or decision.mode == FALLBACK:
         return ()
-    if node.op.name == "add_n" and decision.row is not None and set(decision.stypes) == {"default"}:
-        # the sum of the first two goes to the output, then the others are added
-        dense = decision.row.text.startswith("default")
-        return [i for i in (0, 1) if dense and node.inputs.count(node.inputs[min(i, len(node.inputs) - 1)]) == 1]
+    if node.op.name == "add_n":  # the first two go to the output, then the others are added
+        dense = decision.row is not None and decision.row.text.startswith("default")
+        return [i for i, e in enumerate(node.inputs[:2]) if dense and node.inputs.count(e) == 1]
     if decision.row is not None and decision.row.kernel is not None:
         return range(len(node.inputs)) if INPLACE in decision.row.reqs else ()
     return range(len(node.inputs)) if node.op.inplace and node.op.into else ()

@@ -1,4 +1,11 @@
-"""The order of a run: which nodes run in ``forward``, which in ``backward``."""
+"""partition: the order of a run, which nodes run in ``forward`` and which in ``backward``.
+
+::
+
+    x ── a ── b ── loss          forward    x a b loss
+         │    │                  backward   c d e
+         e ── d ── c ── head
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,7 @@ from ndsparse.graph import Graph, Node
 from ndsparse.graph.graph import topological
 from ndsparse.graph.rewrite import held_outputs
 
+SCHEDULE = "schedule"
 HEAD_PREFIX = "_head_gradient_"
 """Names of the variables through which gradients arrive at the outputs."""
 
@@ -29,6 +37,14 @@ def forward_part(graph: Graph) -> set[int]:
 
 def schedule(graph: Graph) -> tuple[list[Node], int]:
     """Return the nodes in the order in which they run, and how many of them run forward."""
+    known = graph.attributes.get(SCHEDULE)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
     forward = forward_part(graph)
     early = [n for n in graph.nodes if id(n) in forward]
     return early + [n for n in graph.nodes if id(n) not in forward], len(early)
+
+
+def partition(graph: Graph) -> Graph:
+    """Return the graph with ``schedule``; what later passes plan is planned for this order."""
+    return graph.with_attributes(**{SCHEDULE: schedule(graph)})

@@ -9,6 +9,7 @@ from ndsparse.executor.passes.eliminate_casts import eliminate_casts
 from ndsparse.executor.passes.eliminate_common import eliminate_common
 from ndsparse.executor.passes.fold_constants import fold_constants
 from ndsparse.executor.passes.fusion_groups import fusion_groups
+from ndsparse.executor.passes.partition import partition
 from ndsparse.executor.passes.plan_memory import plan_memory
 from ndsparse.executor.passes.remove_dead import remove_dead
 from ndsparse.executor.passes.verify import verify
@@ -25,6 +26,7 @@ REWRITES: tuple[Pass, ...] = (
 """Give another graph that computes the same."""
 
 PLANS: tuple[Pass, ...] = (
+    ("partition", partition),
     ("fusion_groups", fusion_groups),
     ("detect_addto", detect_addto),
     ("plan_memory", plan_memory),

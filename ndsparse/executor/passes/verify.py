@@ -44,7 +44,7 @@ def _fail(after: str, message: str) -> NoReturn:
 def _shapes(graph: Graph) -> None:
     shapes = graph.attributes["shape"]
     for entry, shape in zip(graph.entries, shapes, strict=True):
-        if shape is None or not all([isinstance(n, int) and n >= 0 for n in shape]):
+        if shape is None or not all(isinstance(n, int) and n >= 0 for n in shape):
             _fail("infer_shape", f"{entry.name} has shape {shape}")
 
 
@@ -64,7 +64,7 @@ def _stypes(graph: Graph) -> None:
         after = "infer_storage_type"
         if tuple(result) != decision.stypes:
             _fail(after, f"{node.name} disagrees with its row")
-        if decision.mode == FCOMPUTE and any([s != "default" for s in (*found, *result)]):
+        if decision.mode == FCOMPUTE and any(s != "default" for s in (*found, *result)):
             _fail(after, f"{node.name} is fcompute with {found} -> {result}")
         if decision.mode == FCOMPUTE_EX and decision.row is None:
             _fail(after, f"{node.name} is fcompute_ex without a row")
@@ -98,7 +98,9 @@ def _memory(graph: Graph) -> None:
         for (_, last, i), (start, _, k) in itertools.pairwise(lives):
             free = last < start or (last == start and _may_overwrite(graph, order[start], i))
             if not free:
-                _fail("plan_memory", f"buffer {place} holds {graph.entries[i]} and {graph.entries[k]} at once")
+                _fail(
+                    "plan_memory", f"buffer {place} holds {graph.entries[i]} and {graph.entries[k]} at once"
+                )
 
 
 def _may_overwrite(graph: Graph, node: Node, i: int) -> bool:
@@ -148,7 +150,7 @@ def _constants(graph: Graph) -> None:
 
 
 def _groups(graph: Graph) -> None:
-    """A group has no way out and back in: then it can run as one."""
+    """Require that no group is left and entered again: then it can run as one."""
     groups = graph.attributes[FUSION_GROUP]
     passed: list[set[int]] = []  # groups that were left on a way to the node
     for i, node in enumerate(graph.nodes):
@@ -161,6 +163,16 @@ def _groups(graph: Graph) -> None:
         if groups[i] in behind:
             _fail("fusion_groups", f"group {groups[i]} is left and entered again")
         passed.append(behind)
+
+
+def _order(graph: Graph) -> None:
+    order, _ = schedule(graph)
+    ran: set[int] = set()
+    for node in order:
+        if any(id(e.node) not in ran for e in node.inputs):
+            _fail("partition", f"{node.name} runs before its inputs")
+        ran.add(id(node))
+    _require(len(order) == len(graph.nodes), "partition", "nodes are missing")
 
 
 def _sums(graph: Graph) -> None:
@@ -188,6 +200,7 @@ _CHECKS = {
     "eliminate_casts": _no_copies,
     "eliminate_common": _no_duplicates,
     "fold_constants": _constants,
+    "partition": _order,
     "fusion_groups": _groups,
     "detect_addto": _sums,
     "plan_memory": _memory,
