@@ -41,24 +41,27 @@ class CSRNDArray(BaseSparseNDArray):
         Parameters
         ----------
         copy : bool
-            False: on the same memory.  It is the caller's from then on: this array takes new
+            False: on the same memory, which scipy can read but not write; this array takes new
             buffers before it is next written.  True: on memory of its own.
 
         Notes
         -----
-        Unsorted or repeated columns and stored zeros are copied in any case: scipy puts those
-        right in place when it likes to, behind the back of this array.
+        Unsorted or repeated columns are copied in any case: scipy puts those right in place.
         """
         import scipy.sparse
 
         chunk = self._chunk
-        untidy = canonical(chunk).indices is not chunk.indices or bool((chunk.data == 0).any())
-        if copy or untidy:
+        shared = not copy and canonical(chunk) is chunk
+        if not shared:
             chunk = chunk.copy()
+        parts = [*_same_index_type(chunk.indptr, chunk.indices), chunk.data]
+        if shared:
+            chunk.pin()
+            parts = [part.view() for part in parts]
+            for part in parts:
+                part.flags.writeable = False
         result = scipy.sparse.csr_matrix(self.shape, dtype=chunk.dtype)
-        result.indptr, result.indices = _same_index_type(chunk.indptr, chunk.indices)
-        result.data = chunk.data
-        chunk.pin()
+        result.indptr, result.indices, result.data = parts
         return result
 
     def __getitem__(self, key: Any) -> Any:

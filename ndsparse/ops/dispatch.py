@@ -98,11 +98,11 @@ def runner(op: Operator, decision: Decision, attrs: registry.Attrs, state: Any =
         call = _bound(decision.row.kernel, attrs, state)
         run = _ex_runner(call, decision.row.reqs)
     elif decision.mode == FALLBACK:
-        run = _fallback_runner(op, decision, attrs, state)
+        run = _owning_runner(_fallback_runner(op, decision, attrs, state), _written(op, attrs))
     else:
         run = _dense_runner(op, _bound(op.body, attrs, state))
         if op.mutates:
-            run = _owning_runner(run, [i for i, n in enumerate(op.inputs_of(attrs)) if n in op.mutates])
+            run = _owning_runner(run, _written(op, attrs))
     if decision.mode != FALLBACK and decision.stypes != decision.kernel_stypes:
         return _casting_runner(run, decision.kernel_stypes)
     return run
@@ -163,13 +163,19 @@ def _dense_runner(op: Operator, call: Callable[..., Any]) -> Runner:
     return run_into if op.into else run
 
 
+def _written(op: Operator, attrs: registry.Attrs) -> list[int]:
+    """Return the positions of the inputs that the operator writes."""
+    return [i for i, name in enumerate(op.inputs_of(attrs)) if name in op.mutates]
+
+
 def _owning_runner(run: Runner, written: Sequence[int]) -> Runner:
     """Give inputs that the body writes memory of their own first, where others hold it."""
 
     def own_and_run(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
         for i in written:
-            if inputs[i].pinned:
-                inputs[i].adopt(inputs[i].data.copy())
+            chunk = inputs[i]
+            if isinstance(chunk, DefaultChunk):
+                chunk.owned()
         run(inputs, outputs, ctx)
 
     return own_and_run
@@ -186,8 +192,7 @@ def _store(out: Chunk, result: Any, req: str, inputs: Sequence[Any]) -> None:
         return
     result = np.asarray(result)
     if req == ADD:
-        target = out.data
-        np.add(target, result, out=target, casting="unsafe")
+        accumulate(out, DefaultChunk.of(result))
         return
     if out.initialized:
         target = out.check_and_alloc_data(result.shape)
@@ -214,7 +219,8 @@ def _ex_runner(call: Callable[..., Any], reqs: tuple[str, ...]) -> Runner:
     adds, in_place = ADD in reqs, "inplace" in reqs
 
     def direct(out: Chunk, req: str, inputs: Sequence[Chunk]) -> bool:
-        return (req == WRITE or (adds and req == ADD)) and (in_place or out not in inputs)
+        here = req == WRITE or (adds and req == ADD and not out.pinned)
+        return here and (in_place or out not in inputs)
 
     def run(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
         reqs = ctx.req
@@ -247,8 +253,9 @@ def settle(out: Chunk, result: Chunk, req: str) -> None:
 
 def accumulate(out: Chunk, term: Chunk) -> None:
     """Add ``term`` to ``out``, which keeps its storage type; no dense copy is made of sparse arrays."""
-    if out.stype == DEFAULT and term.stype == DEFAULT:
-        np.add(out.data, term.data, out=out.data, casting="unsafe")
+    if isinstance(out, DefaultChunk) and term.stype == DEFAULT:
+        target = out.owned()
+        np.add(target, term.data, out=target, casting="unsafe")
         return
     if out.stype != DEFAULT and term.stype != out.stype:
         term = converted(term, out.stype)
@@ -282,7 +289,7 @@ def _casting_runner(run: Runner, kernel_stypes: tuple[str, ...]) -> Runner:
 
 def _fallback_runner(op: Operator, decision: Decision, attrs: registry.Attrs, state: Any) -> Runner:
     call = _bound(op.body, attrs, state)
-    written = [i for i, n in enumerate(op.inputs_of(attrs)) if n in op.mutates]
+    written = _written(op, attrs)
 
     def run(inputs: Sequence[Chunk], outputs: Sequence[Chunk], ctx: OpContext) -> None:
         _report(op, inputs, outputs)

@@ -21,6 +21,12 @@ class DefaultChunk(Chunk):
     def _empty_data_shape(self) -> Shape:
         return self.shape
 
+    def owned(self) -> Array:
+        """Return the values to be changed in place: a copy of them first, where others hold the memory."""
+        if self._pinned:
+            self.adopt(self.data.copy())
+        return self.data
+
     def check_format(self, full_check: bool = True) -> None:
         """Do nothing: any dense array is valid."""
 

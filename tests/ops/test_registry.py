@@ -278,3 +278,14 @@ def test_state_and_context_reach_the_body():
         run(chunks(nd.zeros(1)), chunks(out), OpContext(is_train=train))
     assert state == [True, False]
     assert out.asscalar() == 2
+
+
+def test_adding_takes_new_memory_where_others_hold_the_old():
+    grad = nd.ones((2, 2))
+    exported = np.from_dlpack(grad)
+    x = mx.sym.Variable("x")
+    executor = mx.sym.square(x).bind(mx.cpu(), {"x": nd.ones((2, 2))}, {"x": grad}, "add")
+    executor.forward(is_train=True)
+    executor.backward()
+    np.testing.assert_array_equal(grad.asnumpy(), np.full((2, 2), 3))
+    np.testing.assert_array_equal(exported, np.ones((2, 2)))
