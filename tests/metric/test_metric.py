@@ -18,8 +18,12 @@ from ndsparse.metric import ranking
 def value_of(name, *batches, **kwargs):
     found = metric.create(name, **kwargs)
     for label, pred in batches:
-        found.update([nd.array(label)], [nd.array(pred)])
+        found.update([exact(label)], [exact(pred)])
     return found.get()[1]
+
+
+def exact(values):
+    return nd.array(values, dtype=getattr(values, "dtype", None))
 
 
 THREE = [[0.1, 0.7, 0.2], [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.35, 0.25]]
