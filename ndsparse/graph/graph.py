@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TextIO
 
 from ndsparse.graph.node import Entry, Node
+from ndsparse.graph.show import as_dot, as_html, as_table
 
 
 class Graph:
@@ -92,6 +94,25 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def __str__(self) -> str:
+        """Return a table of the nodes and what is known of them."""
+        return as_table(self)
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Write the table to ``file``, by default to standard output."""
+        (file or sys.stdout).write(f"{self}\n")
+
+    def dot(self) -> str:
+        """Return the graph in the language of Graphviz."""
+        return as_dot(self)
+
+    def html(self) -> str:
+        """Return a page of HTML with a drawing and the table; it needs no other file."""
+        return as_html(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     @property
     def variables(self) -> list[Node]:

@@ -29,10 +29,10 @@ from ndsparse.executor.passes.detect_addto import ACCUMULATE
 from ndsparse.executor.passes.overwriting import overwritable, writes
 from ndsparse.executor.passes.partition import schedule
 from ndsparse.graph import Entry, Graph, Node
+from ndsparse.graph.show import DYNAMIC, EXTERNAL, RELEASED
 
-EXTERNAL = -2
-DYNAMIC = -3
-RELEASED = -4
+__all__ = ["DYNAMIC", "EXTERNAL", "RELEASED", "plan_memory", "report", "use_counts"]
+
 MATCH_RANGE = 16
 
 
