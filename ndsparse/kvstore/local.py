@@ -22,7 +22,6 @@ from ndsparse.kvstore.entries import DenseEntry, Entry, RowEntry
 from ndsparse.kvstore.gradient import Gradient, as_ids, checked, merged
 from ndsparse.kvstore.row_init import row_init
 from ndsparse.kvstore.shard import Shard
-from ndsparse.kvstore.snapshot import read_states, write_states
 from ndsparse.ndarray.invoke import dense, wrap
 from ndsparse.ndarray.ndarray import NDArray
 from ndsparse.optimizer import Optimizer, Updater, get_updater
@@ -108,12 +107,7 @@ class LocalStore(KVStore):
             Rows that a row_sparse array does not store become zeros.
         """
         for k, v in self._pairs(key, value, "assign"):
-            entry = self.shard.entry(k)
-            given = _gradient(k, v, entry.shape)
-            if isinstance(entry, RowEntry):
-                entry.replace(given)
-            else:
-                entry.assign(given)
+            self.shard.assign(k, _gradient(k, v, self.shard.shape(k)))
 
     # -- pushing
 
@@ -131,7 +125,7 @@ class LocalStore(KVStore):
         batch: dict[Key, Gradient] = {}
         pairs = self._pairs(key, value, "push")
         for k, v in pairs:
-            shape = self.shard.entry(k).shape
+            shape = self.shard.shape(k)
             parts = [_gradient(k, one, shape) for one in _listed(v)]
             if k in batch:  # the same key twice in a list
                 parts.insert(0, batch[k])
@@ -146,8 +140,9 @@ class LocalStore(KVStore):
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(f"set_optimizer: wanted an Optimizer, not {optimizer!r:.80}")
         if optimizer.on_arrays:
-            self.shard.set_optimizer(optimizer)
-            self._updater = None
+            with self.shard.lock:
+                self.shard.set_optimizer(optimizer)
+                self._updater = None
         else:
             self.set_updater(get_updater(optimizer))
 
@@ -158,8 +153,9 @@ class LocalStore(KVStore):
         """
         if not callable(updater):
             raise ArgumentTypeError(f"set_updater: wanted a function, not {updater!r:.80}")
-        self._updater = updater
-        self.shard.set_update(self._run_updater)
+        with self.shard.lock:
+            self._updater = updater
+            self.shard.set_update(self._run_updater)
 
     def _run_updater(self, key: Key, gradient: Gradient, entry: Entry) -> None:
         if self._updater is None:
@@ -197,14 +193,14 @@ class LocalStore(KVStore):
             :meth:`row_sparse_pull`).  False copies the whole weight into them.
         """
         for k, outs in self._pairs(key, out, "pull"):
-            entry = self.shard.entry(k)
+            shape = self.shard.shape(k)
             for one in _listed(outs):
                 chunk = _chunk(one, f"pull of key {k!r}: out")
-                _check_shape(k, chunk, entry)
+                _check_shape(k, chunk, shape)
                 if chunk.stype == "default":
-                    _pull_dense(entry, chunk)
+                    self.shard.pull_into(k, _room(chunk))
                 elif not ignore_sparse:
-                    cast(_stored_chunk(entry), chunk)
+                    cast(_whole_chunk(self.shard.pull_stored(k), shape), chunk)
 
     def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
         """Copy rows of weights into row_sparse arrays, which then hold these rows only.
@@ -248,8 +244,8 @@ class LocalStore(KVStore):
                 )
 
     def _pull_rows(self, key: Key, outs: Sequence[Any], row_ids: Any) -> None:
-        entry = self.shard.entry(key)
-        ids = _unique(key, row_ids, entry.shape[0])
+        shape = self.shard.shape(key)
+        ids = _unique(key, row_ids, shape[0])
         for one in outs:
             chunk = _chunk(one, f"row_sparse_pull of key {key!r}: out")
             if not isinstance(chunk, RowSparseChunk):
@@ -257,10 +253,10 @@ class LocalStore(KVStore):
                     f"row_sparse_pull of key {key!r}: Expected row_sparse storage type for row_sparse_pull "
                     f"values, but detected storage type {chunk.stype!r}"
                 )
-            _check_shape(key, chunk, entry)
+            _check_shape(key, chunk, shape)
             where, rows = chunk.check_and_alloc(len(ids))
             np.copyto(where, ids)
-            entry.pull_rows(ids, rows)
+            self.shard.pull_rows_into(key, ids, rows)
 
     # -- states
 
@@ -270,9 +266,9 @@ class LocalStore(KVStore):
         The file is written aside and renamed; it holds arrays and plain values, nothing pickled.
         """
         if self.shard.optimizer is not None:
-            write_states(self.shard, fname, dump_optimizer=dump_optimizer)
+            self.shard.save_states(fname, dump_optimizer=dump_optimizer)
         elif isinstance(self._updater, Updater):
-            with replacing(fname) as file:
+            with self.shard.lock, replacing(fname) as file:
                 file.write(self._updater.get_states(dump_optimizer))
         else:
             raise ArgumentError("save_optimizer_states: the store has no optimizer; set_optimizer first")
@@ -280,9 +276,10 @@ class LocalStore(KVStore):
     def load_optimizer_states(self, fname: str) -> None:
         """Continue from states that :meth:`save_optimizer_states` wrote."""
         if isinstance(self._updater, Updater):
-            self._updater.set_states(Path(fname).read_bytes())
+            with self.shard.lock:
+                self._updater.set_states(Path(fname).read_bytes())
         elif self.shard.optimizer is not None:
-            read_states(self.shard, fname)
+            self.shard.load_states(fname)
         else:
             raise ArgumentError("load_optimizer_states: the store has no optimizer; set_optimizer first")
 
@@ -314,9 +311,9 @@ def _gradient(key: Key, value: Any, shape: tuple[int, ...]) -> Gradient:
     return checked(key, None, chunk.data, shape)
 
 
-def _check_shape(key: Key, chunk: Chunk, entry: Entry) -> None:
-    if chunk.shape != entry.shape:
-        raise ShapeError(f"pull of key {key!r}: out has shape {chunk.shape}, the weight {entry.shape}")
+def _check_shape(key: Key, chunk: Chunk, shape: tuple[int, ...]) -> None:
+    if chunk.shape != shape:
+        raise ShapeError(f"pull of key {key!r}: out has shape {chunk.shape}, the weight {shape}")
 
 
 def _unique(key: Key, row_ids: Any, extent: int) -> AnyArray:
@@ -328,25 +325,21 @@ def _unique(key: Key, row_ids: Any, extent: int) -> AnyArray:
 def _as_array(value: Gradient, entry: Entry) -> Any:
     """Return a gradient or a weight as an NDArray (sharing memory where the dtype agrees)."""
     rows = np.ascontiguousarray(value.rows, entry.dtype)
+    return wrap(_whole_chunk(Gradient(value.ids, rows), entry.shape))
+
+
+def _whole_chunk(value: Gradient, shape: tuple[int, ...]) -> Chunk:
+    """Return a gradient or a weight as a chunk of its own storage type (sharing memory)."""
     if value.ids is None:
-        return dense(rows)
-    chunk = RowSparseChunk(entry.shape, entry.dtype)
-    chunk.adopt(rows, value.ids)
-    return wrap(chunk)
+        whole: Chunk = dense(value.rows)._chunk
+        return whole
+    chunk = RowSparseChunk(shape, value.rows.dtype)
+    chunk.adopt(value.rows, value.ids)
+    return chunk
 
 
-def _stored_chunk(entry: Entry) -> Chunk:
-    """Return a weight as a chunk of its own storage type."""
-    if isinstance(entry, RowEntry):
-        chunk: Chunk = _as_array(entry.stored(), entry)._chunk
-        return chunk
-    value = np.empty(entry.shape, entry.dtype)
-    entry.pull(value)
-    result: Chunk = dense(value)._chunk
-    return result
-
-
-def _pull_dense(entry: Entry, chunk: Chunk) -> None:
-    entry.pull(
-        chunk.data if chunk.initialized and not chunk.pinned else chunk.check_and_alloc_data(entry.shape)
-    )
+def _room(chunk: Chunk) -> AnyArray:
+    """Return the array that a dense weight is copied into."""
+    fits = chunk.initialized and not chunk.pinned
+    room: AnyArray = chunk.data if fits else chunk.check_and_alloc_data(chunk.shape)
+    return room

@@ -61,7 +61,8 @@ class Shard:
 
     Notes
     -----
-    Calls may come from several threads; one runs at a time.
+    Calls may come from several threads; one runs at a time.  What :meth:`entry` returns is for the
+    functions that the shard calls itself; all others use the methods here, which hold :attr:`lock`.
     """
 
     def __init__(self, workers: int = 1, *, sync: bool = True) -> None:
@@ -75,6 +76,11 @@ class Shard:
         self._last = [0] * workers
         self._waiting: dict[Key, list[deque[Gradient]]] = {}
         self._lock = threading.RLock()
+
+    @property
+    def lock(self) -> threading.RLock:
+        """What a thread holds while it reads or changes the shard; its holder may call any method."""
+        return self._lock
 
     # -- keys
 
@@ -90,6 +96,10 @@ class Shard:
         if found is None:
             raise KeyNotFound(f"key {key!r} is not in the store; init it first")
         return found
+
+    def shape(self, key: Key) -> tuple[int, ...]:
+        """Return the shape of a weight, which never changes."""
+        return self.entry(key).shape
 
     def version(self, key: Key) -> int:
         """Return how many updates a key had."""
@@ -138,6 +148,15 @@ class Shard:
                 entry.prepare(self.optimizer)
             self._entries[key] = entry
             self._waiting[key] = [deque() for _ in range(self.workers)]
+
+    def assign(self, key: Key, value: Gradient) -> None:
+        """Replace a weight; rows that are not given become zeros, the optimizer's states stay."""
+        with self._lock:
+            entry = self.entry(key)
+            if isinstance(entry, RowEntry):
+                entry.replace(value)
+            else:
+                entry.assign(value)
 
     # -- who updates
 
@@ -248,6 +267,22 @@ class Shard:
             entry.pull(out)
             return out
 
+    def pull_into(self, key: Key, out: AnyArray) -> None:
+        """Copy a whole weight into an array of its shape."""
+        with self._lock:
+            self.entry(key).pull(out)
+
+    def pull_rows_into(self, key: Key, ids: AnyArray, out: AnyArray) -> None:
+        """Copy rows into an array; the ids were checked (see :func:`~ndsparse.kvstore.gradient.as_ids`)."""
+        with self._lock:
+            self.entry(key).pull_rows(ids, out)
+
+    def pull_stored(self, key: Key) -> Gradient:
+        """Return a copy of a weight as it is kept: dense, or the stored rows and their ids."""
+        with self._lock:
+            entry = self.entry(key)
+            return entry.stored() if isinstance(entry, RowEntry) else Gradient(None, self.pull(key))
+
     def pull_rows(self, key: Key, ids: Any) -> AnyArray:
         """Return rows of a weight in the order of ``ids``; rows never touched stay so."""
         with self._lock:
@@ -269,6 +304,20 @@ class Shard:
 
         with self._lock:
             write_snapshot(self, path)
+
+    def save_states(self, path: str | Path, *, dump_optimizer: bool = False) -> None:
+        """Write the optimizer's states and counts, and on request the optimizer, to a file."""
+        from ndsparse.kvstore.snapshot import write_states
+
+        with self._lock:
+            write_states(self, path, dump_optimizer=dump_optimizer)
+
+    def load_states(self, path: str | Path) -> None:
+        """Continue from states that :meth:`save_states` wrote."""
+        from ndsparse.kvstore.snapshot import read_states
+
+        with self._lock:
+            read_states(self, path)
 
     @staticmethod
     def restore(path: str | Path) -> Shard:
