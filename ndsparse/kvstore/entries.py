@@ -7,13 +7,13 @@ are pulled.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ndsparse.errors import ArgumentError
+from ndsparse.errors import ArgumentError, DTypeError
 from ndsparse.kernels import row_sparse
 from ndsparse.kvstore.gradient import Gradient
 from ndsparse.kvstore.row_init import RowInit
@@ -53,6 +53,13 @@ class Entry:
     def prepare(self, optimizer: Optimizer) -> None:
         """Make room for the columns of an optimizer; other columns are dropped."""
         raise NotImplementedError
+
+    def check_update(self, optimizer: Optimizer, key: Index, gradient: Gradient) -> None:
+        """Raise what :meth:`update` would, and change nothing."""
+        kept = _kept(self.dtype)
+        if kept not in (np.float32, np.float64):
+            raise DTypeError(f"update of key {key!r}: the weight is {kept}; wanted a floating point type")
+        optimizer.preview(key)
 
     def update(self, optimizer: Optimizer, key: Index, gradient: Gradient) -> None:
         """Update the weight in place."""
@@ -165,6 +172,17 @@ class RowEntry(Entry):
             if there.get(name) != width:
                 self.slab.add_column(name, width, self.slab.dtype)
 
+    def check_update(self, optimizer: Optimizer, key: Index, gradient: Gradient) -> None:
+        """Raise what :meth:`update` would, and change nothing."""
+        super().check_update(optimizer, key, gradient)
+        if self._moves_all(optimizer, gradient, optimizer.preview(key)):
+            self._check_whole(key)
+
+    def _moves_all(self, optimizer: Optimizer, gradient: Gradient, numbers: Mapping[str, Any]) -> bool:
+        """Return whether an update moves rows that were never touched."""
+        exact = gradient.ids is not None and not optimizer.lazy_update
+        return exact and not (self.slab.first.is_zero or optimizer.keeps_rest(numbers))
+
     def update(self, optimizer: Optimizer, key: Index, gradient: Gradient) -> None:
         """Update the rows of the gradient, and the others too if the optimizer is not lazy.
 
@@ -173,7 +191,7 @@ class RowEntry(Entry):
         numbers = optimizer.numbers(key)
         names = [c.name for c in optimizer.columns()]
         exact = gradient.ids is not None and not optimizer.lazy_update
-        if exact and not (self.slab.first.is_zero or optimizer.keeps_rest(numbers)):
+        if self._moves_all(optimizer, gradient, numbers):
             self._store_all(key)
         ids = np.arange(self.shape[0]) if gradient.ids is None else gradient.ids
         rows = self._flat(gradient.rows)
@@ -195,12 +213,15 @@ class RowEntry(Entry):
         return ordered
 
     def _store_all(self, key: Index) -> None:
+        self._check_whole(key)
+        self.slab.find_or_insert(np.arange(self.shape[0]))
+
+    def _check_whole(self, key: Index) -> None:
         if math.prod(self.shape) > WHOLE_LIMIT:
             raise ArgumentError(
                 f"update of key {key!r}: without lazy_update all rows of {self.shape} would have to be kept, "
                 "since they do not begin as zeros; use lazy_update=True, or no weight decay, or zeros"
             )
-        self.slab.find_or_insert(np.arange(self.shape[0]))
 
     def pull(self, out: AnyArray) -> None:
         """Copy the whole weight."""

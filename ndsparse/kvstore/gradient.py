@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndsparse.errors import ArgumentTypeError, IndexOutOfBounds, ShapeError
+from ndsparse.errors import ArgumentTypeError, DTypeError, IndexOutOfBounds, ShapeError
 from ndsparse.kernels import row_ids, row_sparse
 from ndsparse.kernels.csr_check import RowFault, check_row_ids
 
@@ -62,6 +62,8 @@ def as_ids(ids: Any, extent: int, name: str = "row_ids") -> AnyArray:
 def checked(key: Any, ids: Any, rows: AnyArray, shape: Sequence[int]) -> Gradient:
     """Return a gradient of a weight of that shape; ids may come unsorted and repeated (then summed)."""
     trailing = tuple(shape[1:])
+    if rows.dtype.kind not in "biuf":
+        raise DTypeError(f"push of key {key!r}: the value is {rows.dtype}; wanted real numbers")
     if ids is None:
         if rows.shape != tuple(shape):
             raise ShapeError(

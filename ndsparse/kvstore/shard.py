@@ -209,8 +209,17 @@ class Shard:
         ------
         SequenceGap
             If an earlier push is missing.
-        KeyNotFound, ShapeError, IndexOutOfBounds
-            If the batch does not fit the store; nothing of it is taken then.
+        KeyNotFound, ShapeError, DTypeError, IndexOutOfBounds, ArgumentError
+            If the batch does not fit the store, or the optimizer refuses one of its keys; nothing of it
+            is taken then, and its sequence number is still due.
+
+        Notes
+        -----
+        What a function given to :meth:`set_update` raises (or an optimizer's own ``apply``, or a lack of
+        memory) comes through in the middle of a batch.  The keys before it, in the order of the batch,
+        have their update; the key it was raised for is as the function left it, and its gradient is
+        dropped (those of other workers wait on).  The sequence number is still due: pushing the same
+        batch again updates the keys before it once more, so push the rest of it only.
         """
         with self._lock:
             self._check_worker(worker)
@@ -220,8 +229,12 @@ class Shard:
             if sequence is not None and sequence > expected:
                 raise SequenceGap(worker, sequence, expected)
             gradients = {key: self._checked(key, value) for key, value in batch.items()}
+            if self.optimizer is not None:
+                for key, gradient in gradients.items():
+                    self.entry(key).check_update(self.optimizer, key, gradient)
+            versions = {key: self._take(key, gradient, worker) for key, gradient in gradients.items()}
             self._last[worker] = expected
-            return Receipt(True, {key: self._take(key, g, worker) for key, g in gradients.items()})
+            return Receipt(True, versions)
 
     def _checked(self, key: Key, value: tuple[AnyArray | None, AnyArray]) -> Gradient:
         entry = self.entry(key)
@@ -235,7 +248,7 @@ class Shard:
             raise ArgumentError(f"worker {worker}: wanted 0 to {self.workers - 1}")
 
     def _take(self, key: Key, gradient: Gradient, worker: int) -> int:
-        """Queue a gradient, run the rounds that are complete, return the version it becomes part of."""
+        """Queue a gradient, run the round if it is complete, return the version it becomes part of."""
         entry = self._entries[key]
         if not self.sync or self.workers == 1:
             self._apply(key, gradient)
@@ -243,8 +256,14 @@ class Shard:
         queues = self._waiting[key]
         queues[worker].append(gradient)
         version = entry.version + len(queues[worker])
-        while all(queues):
-            self._apply(key, merged([queue.popleft() for queue in queues]))
+        if all(queues):  # one round at most: before this gradient none was complete
+            try:
+                self._apply(key, merged([queue[0] for queue in queues]))
+            except BaseException:
+                queues[worker].pop()
+                raise
+            for queue in queues:
+                queue.popleft()
         return version
 
     def _apply(self, key: Key, gradient: Gradient) -> None:

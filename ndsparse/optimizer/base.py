@@ -13,6 +13,7 @@ override ``create_state`` and ``update``, as in MXNet.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -205,6 +206,13 @@ class Optimizer:
             "rescale_grad": float(self.rescale_grad),
             "clip_gradient": clip,
         }
+
+    def preview(self, index: Index) -> dict[str, Any]:
+        """Return what :meth:`numbers` will, without counting an update."""
+        trial = copy.copy(self)  # whatever ``numbers`` sets, it sets there
+        counts = self._index_update_count
+        trial._index_update_count = {index: counts[index]} if index in counts else {}
+        return trial.numbers(index)
 
     def apply(
         self,
