@@ -89,21 +89,6 @@ def adopt_checked(chunk: Chunk, data: np.ndarray[Any, Any], *aux: np.ndarray[Any
     FormatCheckError
         The arrays break the rules of the storage type.
     """
-    chunk.adopt(data, *aux)
-    chunk.check_format(full_check=False)
-    if _in_bounds(chunk):
-        chunk.canonicalize()
+    chunk.take_over(data, *aux)
+    chunk.canonicalize()
     chunk.check_format(full_check=True)
-
-
-def _in_bounds(chunk: Chunk) -> bool:
-    """Whether the ids can be sorted without reading outside of the arrays."""
-    if chunk.stype not in ("csr", "row_sparse"):
-        return False
-    ids = chunk.aux(len(chunk.aux_names) - 1)
-    if chunk.stype == "csr":
-        indptr = chunk.aux(0)
-        if indptr[0] != 0 or indptr[-1] != len(ids) or (np.diff(indptr) < 0).any():
-            return False
-    extent = chunk.shape[-1 if chunk.stype == "csr" else 0]
-    return not len(ids) or bool(ids.min() >= 0 and ids.max() < extent)

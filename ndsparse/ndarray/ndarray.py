@@ -426,8 +426,7 @@ def reshape_codes(shape: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[
 def _rebuild(stype: str, shape: tuple[int, ...], dtype: str, data: Any, aux: Sequence[Any]) -> Any:
     """Unpickle: make the array from its parts, and check them."""
     chunk = storage_class(stype)(tuple(shape), dtype)
-    chunk.adopt(data, *aux)
-    chunk.check_format(full_check=True)
+    chunk.take_over(data, *aux)
     return wrap(chunk)
 
 

@@ -221,19 +221,9 @@ def _from_arrays(data: Any, indices: Any, indptr: Any, shape: Any, dtype: Any) -
             f"indptr: expected {shape[0] + 1} numbers from 0 to {len(values)} for shape {shape}; "
             f"got {len(starts)} from {int(starts[0])} to {int(starts[-1])}"
         )
-    chunk.adopt(values, starts, columns)
+    chunk.take_over(values, starts, columns)
     chunk.pin()
-    _check_bounds(chunk)
     return chunk
-
-
-def _check_bounds(chunk: CSRChunk) -> None:
-    """Refuse what would make kernels read outside the arrays (order is left to check_format)."""
-    starts, columns = chunk.indptr, chunk.indices
-    if len(starts) > 1 and bool((np.diff(starts) < 0).any()):
-        chunk.check_format(full_check=True)
-    if len(columns) and (int(columns.min()) < 0 or int(columns.max()) >= chunk.shape[1]):
-        chunk.check_format(full_check=True)
 
 
 def _from_coo(data: Any, coords: Sequence[Any], shape: Any, dtype: Any) -> CSRChunk:
@@ -274,7 +264,7 @@ def _from_rows(data: Any, indices: Any, shape: Any, dtype: Any) -> RowSparseChun
         bad = ids[(ids < 0) | (ids >= shape[0])][0]
         raise ShapeError(f"indices: row {int(bad)} is outside of the shape {shape}")
     chunk = RowSparseChunk(shape, values.dtype)
-    chunk.adopt(values, ids)
+    chunk.take_over(values, ids)
     chunk.pin()
     chunk.canonicalize()
     return chunk
@@ -303,9 +293,10 @@ def _from_scipy(source: Any, dtype: Any) -> CSRChunk:
     if source.ndim != 2:
         raise ShapeError(f"csr_matrix: expected a matrix, got a scipy array of {source.ndim} dimensions")
     matrix = source.tocsr()
-    values = np.ascontiguousarray(matrix.data, dtype=_given(dtype, matrix.dtype))
+    stored = int(matrix.nnz)  # scipy allows unused room behind the last row
+    values = np.ascontiguousarray(matrix.data[:stored], dtype=_given(dtype, matrix.dtype))
     chunk = CSRChunk(tuple(int(n) for n in matrix.shape), values.dtype)
-    chunk.adopt(values, _index(matrix.indptr, "indptr"), _index(matrix.indices, "indices"))
+    chunk.take_over(values, _index(matrix.indptr, "indptr"), _index(matrix.indices[:stored], "indices"))
     chunk.pin()  # buffers of scipy
     chunk.canonicalize()
     return chunk

@@ -93,6 +93,5 @@ def _rebuild(layout: Any, arrays: dict[str, Any]) -> Any:
         return layout
     data, *aux = (np.ascontiguousarray(arrays[name]) for name in layout["arrays"])
     chunk = storage_class(layout["stype"])(tuple(layout["shape"]), data.dtype)
-    chunk.adopt(data, *aux)
-    chunk.check_format(full_check=True)
+    chunk.take_over(data, *aux)
     return wrap(chunk)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ndsparse.errors import ArgumentError, DTypeError, ShapeError, StorageTypeError
+from ndsparse.kernels import border
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -115,6 +116,14 @@ class Chunk:
             False checks shapes only, O(1); True reads the index arrays, O(nnz).
         """
         raise StorageTypeError(f"{self.stype}: a storage type must define check_format")
+
+    def in_bounds(self) -> bool:
+        """Whether arrays of fitting shapes can be read by kernels: order and uniqueness do not matter."""
+        return not self.aux_names
+
+    def index_extent(self, stored: int) -> int:
+        """Return the largest number that index arrays may have to hold, with ``stored`` rows or elements."""
+        return max(*self.shape, stored)
 
     def to_coo(self) -> tuple[tuple[Array, ...], Array]:
         """Return (one int64 index array a dimension, values); row-major, unique, stored zeros kept."""
@@ -249,6 +258,22 @@ class Chunk:
             for i, array in enumerate(aux):
                 if not array.flags.writeable:
                     self._pinned |= 2 << i
+
+    def take_over(self, data: Array, *aux: Array) -> None:
+        """Take arrays from outside as the content: :meth:`adopt` with bounds checked, order not.
+
+        int32 index arrays are widened where the shape needs it, since later writes keep their dtype.
+
+        Raises
+        ------
+        FormatCheckError
+            Shapes that do not fit, or ids that would make kernels read outside of the arrays.
+        """
+        extent = self.index_extent(len(data)) if aux else 0
+        self.adopt(data, *(a.astype(border.index_dtype(extent, a.dtype), copy=False) for a in aux))
+        self.check_format(full_check=False)
+        if not self.in_bounds():
+            self.check_format(full_check=True)
 
     def move_from(self, other: Chunk) -> None:
         """Take the buffers of ``other`` (same storage type, shape and dtype) and give it ours."""

@@ -66,7 +66,7 @@ class CSRChunk(Chunk):
 
         ``nnz`` is a bound on the elements, where they can be more than an operand has.
         """
-        dtype = border.index_dtype(max(*self.shape, nnz), *given)
+        dtype = border.index_dtype(self.index_extent(nnz), *given)
         self.aux_types[1] = dtype
         return self.check_and_alloc_aux(0, (self.shape[0] + 1,), dtype)
 
@@ -96,6 +96,13 @@ class CSRChunk(Chunk):
         code, at = csr_check.check_csr(indptr, indices, self.shape)
         if code:
             raise FormatCheckError(f"csr: {_explain(csr_check.CsrFault(code), at, indptr, indices, columns)}")
+
+    def in_bounds(self) -> bool:
+        """Whether indptr ascends from 0 to nnz and columns are in range.  O(rows + nnz)."""
+        indptr, indices = self.aux(0), self.aux(1)
+        if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+            return False
+        return not len(indices) or bool(indices.min() >= 0 and indices.max() < self.shape[1])
 
     def is_canonical(self) -> bool:
         """Whether the column ids of each row ascend without duplicates.  O(rows + nnz)."""

@@ -56,8 +56,12 @@ class RowSparseChunk(Chunk):
         return self.aux(0), self.data
 
     def check_and_alloc(self, count: int, dtype: np.dtype[Any] | None = None) -> tuple[Array, Array]:
-        """Return ``(indices, data)`` for ``count`` rows, to be written."""
-        ids = self.check_and_alloc_aux(0, (count,), dtype)
+        """Return ``(indices, data)`` for ``count`` rows, to be written.
+
+        ``dtype`` (default: that of the ids before) is a wish: the ids are int64 where rows need it.
+        """
+        wanted = border.index_dtype(self.index_extent(count), self.aux_types[0] if dtype is None else dtype)
+        ids = self.check_and_alloc_aux(0, (count,), wanted)
         return ids, self.check_and_alloc_data((count, *self.shape[1:]))
 
     def check_format(self, full_check: bool = True) -> None:
@@ -73,6 +77,15 @@ class RowSparseChunk(Chunk):
         if code:
             wanted = f"0 <= id < {self.shape[0]}, ascending and unique"
             raise FormatCheckError(f"row_sparse: indices[{at}] is {int(ids[at])}; wanted {wanted}")
+
+    def index_extent(self, stored: int) -> int:
+        """Return the largest row id: there are no offsets to hold."""
+        return self.shape[0] - 1
+
+    def in_bounds(self) -> bool:
+        """Whether the ids are in range.  O(nnr)."""
+        ids = self.aux(0)
+        return not len(ids) or bool(ids.min() >= 0 and ids.max() < self.shape[0])
 
     def is_canonical(self) -> bool:
         """Whether the ids ascend without duplicates.  O(nnr)."""
