@@ -97,7 +97,7 @@ def test_storage_types_and_states(stype: str) -> None:
     symbol = mx.sym.Custom(x, op_type="test_scale", factor=3, name="s")
     assert symbol.list_auxiliary_states() == ["s_count"]
     assert symbol.infer_storage_type(x=stype)[1] == [stype]
-    executor = symbol.simple_bind(mx.cpu(), x=(2, 3))
+    executor = symbol.simple_bind(mx.cpu(), x=(2, 3), grad_req={"x": "write"})
     executor.arg_dict["x"][:] = nd.array([[0, 1, 0], [2, 0, 0]])
     for step in (1, 2):
         out = executor.forward(is_train=True)[0]
