@@ -49,7 +49,7 @@ def _(g: Any, data: Any, *, scalar: float) -> Any:
 
 def _straight_through(name: str, function: Callable[..., Any], doc: str) -> None:
     """Register a step function whose gradient passes unchanged."""
-    op = operator("data(*s) -> (*s)", name=name, inplace=True, into=True, zero_preserving=True)(
+    op = operator("data(*s) -> (*s)", name=name, inplace=True, into=True)(
         dense_body(function, f"Return {doc}; the gradient passes unchanged.  The storage type is kept.")
     )
     stored_rows(op, function)

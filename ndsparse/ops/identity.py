@@ -27,9 +27,7 @@ def copying(name: str, aliases: tuple[str, ...], doc: str, *, scaled: bool = Fal
 
     body = with_scalar if scaled else plain
     body.__doc__ = doc
-    op = operator(
-        "data(*s) -> (*s)", name=name, aliases=aliases, into=True, inplace=True, zero_preserving=True
-    )(body)
+    op = operator("data(*s) -> (*s)", name=name, aliases=aliases, into=True, inplace=True)(body)
 
     @op.on(SPARSE, req=("inplace",))
     def _(data: Any, out: Any) -> None:

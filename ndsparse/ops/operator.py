@@ -50,7 +50,6 @@ class Operator:
         inplace: bool = False,
         into: bool = False,
         pure: bool = True,
-        zero_preserving: bool = False,
         state: Callable[[Attrs], Any] | None = None,
     ) -> None:
         self.name = name
@@ -66,7 +65,6 @@ class Operator:
         self.inplace = inplace
         self.into = into
         self.pure = pure and not mutates
-        self.zero_preserving = zero_preserving
         self.make_state = state
         self.rows: list[Row] = []
         self.gradient: Function | None = None

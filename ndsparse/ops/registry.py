@@ -82,8 +82,6 @@ def operator(
         The dense body accepts ``out=`` (one array) and writes its result there.
     pure : bool
         False for random or stateful operators: never merged, never folded.
-    zero_preserving : bool
-        The body maps 0 to 0 elementwise.
     state : callable
         ``state(attrs)`` makes what the body and kernels receive as ``state`` (FStatefulCompute).
     """

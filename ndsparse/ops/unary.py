@@ -179,9 +179,7 @@ def _with_gradient(op: Operator, derivative: Function | None, of: str) -> None:
 
 def _register(name: str, entry: Unary, keeps: bool) -> None:
     body = dense_body(entry.function, _doc(entry.doc, keeps))
-    op = operator(
-        "data(*s) -> (*s)", name=name, aliases=entry.aliases, into=True, inplace=True, zero_preserving=keeps
-    )(body)
+    op = operator("data(*s) -> (*s)", name=name, aliases=entry.aliases, into=True, inplace=True)(body)
     if keeps:
         stored_rows(op, entry.function)
     _with_gradient(op, entry.derivative, entry.of)
@@ -189,7 +187,7 @@ def _register(name: str, entry: Unary, keeps: bool) -> None:
 
 def _register_linear(name: str, function: Function, factor: float, doc: str) -> None:
     body = dense_body(function, _doc(doc, True))
-    op = operator("data(*s) -> (*s)", name=name, into=True, inplace=True, zero_preserving=True)(body)
+    op = operator("data(*s) -> (*s)", name=name, into=True, inplace=True)(body)
     stored_rows(op, function)
     if name == "negative":
         op.grad(lambda g, data: op(g))

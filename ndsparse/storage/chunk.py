@@ -33,7 +33,6 @@ Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 INT64: np.dtype[Any] = np.dtype(np.int64)
-INDEX_DTYPES = (np.dtype(np.int32), INT64)
 DTYPES = tuple(
     np.dtype(t) for t in (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
 )
